@@ -4,6 +4,7 @@
 
 use super::lumped::{ItemKind, ItemSite, LumpedClass, LumpedItem, LumpedLoad, TokenSection};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The arms of one branch of a class: ranges of its load's items, each taken as often.
 pub struct EqualArms {
@@ -165,7 +166,9 @@ impl Folder {
             if let ItemKind::Tokens(section) = &mut item.kind {
                 *section = numbers[*section];
             }
-            item.within.iter_mut().for_each(|section| *section = numbers[*section]);
+            Arc::make_mut(&mut item.within)
+                .iter_mut()
+                .for_each(|section| *section = numbers[*section]);
         }
         let mut number = 0;
         load.sections.retain(|_| {
@@ -180,7 +183,7 @@ fn stand_for(load: &mut LumpedLoad, items: &[usize], spreads: Vec<Vec<(usize, f6
     for (item, touches) in items.iter().zip(spreads) {
         let item = &mut load.items[*item];
         item.visits *= count;
-        for (touch, (local, spread)) in item.touches.iter_mut().zip(touches) {
+        for (touch, (local, spread)) in Arc::make_mut(&mut item.touches).iter_mut().zip(touches) {
             (touch.local, touch.spread) = (local, spread);
         }
         if let ItemKind::Tokens(section) = item.kind {
@@ -224,7 +227,7 @@ fn same_item(load: &LumpedLoad, a: &LumpedItem, b: &LumpedItem, of: &[(usize, us
     kind && figures(a) == figures(b)
         && (a.background, a.dir) == (b.background, b.dir)
         && a.touches.iter().map(place).eq(b.touches.iter().map(place))
-        && a.touches.iter().zip(&b.touches).all(|(a, b)| a.pairs == b.pairs)
+        && a.touches.iter().zip(b.touches.iter()).all(|(a, b)| a.pairs == b.pairs)
         && a.within.iter().copied().eq(b.within.iter().map(|section| in_place(*section)))
 }
 

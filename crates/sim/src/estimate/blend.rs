@@ -128,7 +128,7 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
         let cycle = Cycle::of(load);
         let rate = random.rates[number];
         for item in load.items.iter().filter(|item| item.visits > 0.0) {
-            for touch in &item.touches {
+            for touch in item.touches.iter() {
                 let each = rate * item.visits * load.count / lumped.spots[touch.spot].count;
                 let of = &mut visits[touch.spot];
                 of.all += each;
@@ -213,7 +213,7 @@ fn follow(
         let first = 1.0 + class.share * (load.mix.scv - 1.0);
         let mut passed: Vec<Upstream> = Vec::new();
         for item in load.items[class.items.clone()].iter().filter(|item| item.visits > 0.0) {
-            for touch in &item.touches {
+            for touch in item.touches.iter() {
                 let spot = &lumped.spots[touch.spot];
                 let busy = sums.utilization(lumped, touch.spot).min(1.0);
                 let stream = passed.iter().fold(first, |stream, from| from.passes(stream, busy));

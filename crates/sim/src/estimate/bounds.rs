@@ -38,7 +38,7 @@ fn stretches(spot: &LumpedSite) -> (f64, f64) {
 fn alone_at_capacity(lumped: &Lumped, load: &LumpedLoad) -> f64 {
     let mut demands = vec![0.0; lumped.spots.len()];
     for item in &load.items {
-        for touch in &item.touches {
+        for touch in item.touches.iter() {
             demands[touch.spot] += item.visits * demand(lumped, item, touch.spot);
         }
     }
@@ -62,7 +62,7 @@ fn crowded(lumped: &Lumped, alone: &SolverState) -> SolverState {
     // The slowest service at each spot bounds all others.
     let mut slowest = vec![0.0f64; lumped.spots.len()];
     for item in lumped.loads.iter().flat_map(|load| &load.items) {
-        for touch in &item.touches {
+        for touch in item.touches.iter() {
             let slowest = &mut slowest[touch.spot];
             *slowest = slowest.max(demand(lumped, item, touch.spot));
         }

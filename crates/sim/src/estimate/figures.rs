@@ -94,7 +94,7 @@ fn at_spots(lumped: &Lumped, solved: &Solved) -> Vec<Here> {
             let dearest = dearest.max_by(|a, b| {
                 solved.utilization[*a].total_cmp(&solved.utilization[*b]).then(b.cmp(a))
             });
-            for touch in &item.touches {
+            for touch in item.touches.iter() {
                 let spot = &lumped.spots[touch.spot];
                 let each = rate * item.visits / spot.count;
                 let mut stay = solved.state.stays[number][at];

@@ -126,7 +126,7 @@ impl FluidSolution {
             all.sort_unstable();
             all.dedup();
         }
-        self.in_use.update(lumped, &self.state, &all);
+        self.in_use.update(&self.state, &all);
     }
 
     /// Computes the waits for the tokens that these loads hold; returns the loads that wait longer or shorter.
@@ -238,7 +238,7 @@ impl FluidSolution {
             return (free.1 > 0.0).then_some([free, last]);
         }
         let first = if matches!(lumped.spots[spot].kind, SiteKind::Pool(_)) { 1.0 } else { 1e-6 };
-        let mut low = (0.0, self.at(lumped, spot, 0.0));
+        let mut low = (0.0, self.in_use.utilization[spot] - 1.0);
         if low.1 <= 0.0 {
             return None;
         }
@@ -326,7 +326,7 @@ fn copies(lumped: &Lumped) -> Vec<Vec<usize>> {
         for item in load.items.iter().filter(|item| item.background) {
             let pools = item.within.iter().filter(|section| waited[**section]);
             let pools: Vec<usize> = pools.map(|section| load.sections[*section].spot).collect();
-            for touch in &item.touches {
+            for touch in item.touches.iter() {
                 copies[touch.spot].extend(pools.iter().filter(|pool| **pool != touch.spot));
             }
         }

@@ -11,6 +11,7 @@ use super::walk::{Averages, FlatRoute, LegJoin, LegKind, walk};
 use crate::model::{Network, Station};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 use workload::Dir;
 
 /// The network with like elements merged.
@@ -25,7 +26,7 @@ pub struct Lumped {
     /// Number of (pool, station visited with its tokens) pairs of each kind.
     pub pairs: Vec<f64>,
     /// The number of a pair of pool and spot.
-    pub pair_of: BTreeMap<(usize, usize), usize>,
+    pub pair_of: Arc<BTreeMap<(usize, usize), usize>>,
     /// The index in `loads` of each load of the network.
     pub load_of: Vec<usize>,
     /// The index in `spots` of each site of the network; `None` where no I/O comes.
@@ -146,9 +147,9 @@ pub struct LumpedItem {
     /// Bytes on the wire; 0 for other items.
     pub wire: f64,
     /// The spots where it is: several for a transfer over several links.
-    pub touches: Vec<ItemSite>,
+    pub touches: Arc<[ItemSite]>,
     /// Sections of the load that enclose it.
-    pub within: Vec<usize>,
+    pub within: Arc<[usize]>,
     /// The I/O does not wait for it.
     pub background: bool,
     /// The direction of its bytes.
@@ -178,7 +179,7 @@ pub struct ItemSite {
     /// Number of like sites that the visits are spread over evenly.
     pub spread: f64,
     /// For each section that encloses the item: its pair.
-    pub pairs: Vec<usize>,
+    pub pairs: Arc<[usize]>,
 }
 
 /// What is done while tokens are held.
@@ -250,7 +251,7 @@ impl Lumped {
     pub fn crowd(&mut self) {
         let mut visitors = vec![0.0; self.spots.len()];
         // Pools whose tokens every visitor of the spot holds.
-        let mut needed: Vec<Option<BTreeSet<usize>>> = vec![None; self.spots.len()];
+        let mut needed: Vec<Option<Vec<usize>>> = vec![None; self.spots.len()];
         for load in &self.loads {
             self.comers(load, &mut visitors, &mut needed);
         }
@@ -266,29 +267,26 @@ impl Lumped {
     }
 
     /// Adds the visitors of one load.
-    fn comers(
-        &self,
-        load: &LumpedLoad,
-        visitors: &mut [f64],
-        needed: &mut [Option<BTreeSet<usize>>],
-    ) {
+    fn comers(&self, load: &LumpedLoad, visitors: &mut [f64], needed: &mut [Option<Vec<usize>>]) {
         let mut own = vec![0.0; self.spots.len()];
-        let mut known = BTreeSet::new();
+        let mut known = vec![false; load.locals.len()];
+        let mut pools: Vec<usize> = Vec::new();
         for item in &load.items {
-            let pools: BTreeSet<usize> =
-                item.within.iter().map(|section| load.sections[*section].spot).collect();
-            for touch in &item.touches {
-                if known.insert(touch.local) {
+            pools.clear();
+            pools.extend(item.within.iter().map(|section| load.sections[*section].spot));
+            pools.sort_unstable();
+            pools.dedup();
+            for touch in item.touches.iter() {
+                if !std::mem::replace(&mut known[touch.local], true) {
                     own[touch.spot] += touch.spread;
                 }
                 if item.background {
                     visitors[touch.spot] += COPIES_MOST;
                 }
-                let needed = &mut needed[touch.spot];
-                *needed = Some(match needed.take() {
-                    Some(before) => before.intersection(&pools).copied().collect(),
-                    None => pools.clone(),
-                });
+                match &mut needed[touch.spot] {
+                    Some(before) => before.retain(|pool| pools.contains(pool)),
+                    needed => *needed = Some(pools.clone()),
+                }
             }
             // Background copies hold tokens in addition to the I/Os that wait for some.
             for pool in pools.iter().filter(|_| item.background) {
@@ -471,7 +469,7 @@ impl<'a> LumpedBuilder<'a> {
         let mut starts = Vec::with_capacity(walk.legs.len() + 1);
         for leg in &walk.legs {
             starts.push(load.items.len());
-            let within: Vec<usize> =
+            let within: Arc<[usize]> =
                 leg.within.iter().map(|section| first_section + usize::from(*section)).collect();
             let base = LumpedItem {
                 kind: ItemKind::Service,
@@ -482,7 +480,7 @@ impl<'a> LumpedBuilder<'a> {
                 skew: leg.skew,
                 random: leg.random,
                 wire: 0.0,
-                touches: Vec::new(),
+                touches: Arc::default(),
                 within,
                 background: leg.background,
                 dir: leg.dir,
@@ -494,7 +492,7 @@ impl<'a> LumpedBuilder<'a> {
                 LegKind::Tokens(section) => {
                     let section = first_section + usize::from(*section);
                     let TokenSection { spot, local, .. } = load.sections[section];
-                    let touches = vec![self.touch(load, &base.within, spot, local, 1.0)];
+                    let touches = [self.touch(load, &base.within, spot, local, 1.0)].into();
                     let kind = ItemKind::Tokens(section);
                     load.items.push(LumpedItem { kind, touches, ..base });
                 }
@@ -551,7 +549,7 @@ impl<'a> LumpedBuilder<'a> {
         let pairs = within.iter().map(|section| {
             let key = (load.sections[*section].spot, spot);
             let next = self.out.pair_of.len();
-            *self.out.pair_of.entry(key).or_insert(next)
+            *Arc::make_mut(&mut self.out.pair_of).entry(key).or_insert(next)
         });
         let pairs = pairs.collect();
         ItemSite { spot, local, spread, pairs }
@@ -576,7 +574,7 @@ impl<'a> LumpedBuilder<'a> {
         }
         for (spot, local, count) in kinds {
             let share = count / all;
-            let touches = vec![self.touch(load, &base.within, spot, local, count)];
+            let touches = [self.touch(load, &base.within, spot, local, count)].into();
             load.items.push(LumpedItem {
                 visits: base.visits * share,
                 chance: base.chance * share,
@@ -614,7 +612,7 @@ impl<'a> LumpedBuilder<'a> {
             self.out.flows.push(TransferFlow { load: number, links, group: flow, item });
         }
         let (kind, wire) = (ItemKind::Transfer(flow), base.time * slowest);
-        load.items.push(LumpedItem { kind, wire, touches, ..base });
+        load.items.push(LumpedItem { kind, wire, touches: touches.into(), ..base });
     }
 
     fn finish(mut self) -> Lumped {
@@ -709,8 +707,8 @@ fn pair_counts(out: &Lumped) -> Vec<f64> {
     for load in &out.loads {
         let mut seen: BTreeMap<usize, [BTreeSet<usize>; 3]> = BTreeMap::new();
         for item in &load.items {
-            for touch in &item.touches {
-                for (section, pair) in item.within.iter().zip(&touch.pairs) {
+            for touch in item.touches.iter() {
+                for (section, pair) in item.within.iter().zip(touch.pairs.iter()) {
                     let of_pair = seen.entry(*pair).or_default();
                     let pool = load.sections[*section].local;
                     of_pair[0].insert(pool);
@@ -719,7 +717,7 @@ fn pair_counts(out: &Lumped) -> Vec<f64> {
                 }
             }
         }
-        for ((pool, spot), pair) in &out.pair_of {
+        for ((pool, spot), pair) in &*out.pair_of {
             let Some([pools, places, both]) = seen.get(pair) else { continue };
             let both = both.len() as f64;
             let by_pool = out.spots[*pool].count * both / pools.len() as f64;

@@ -7,8 +7,9 @@
 
 use super::accelerate::Accelerator;
 use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
+use super::pace::{self, FlowGroup};
 use super::state::{CopyEnd, SiteSums, SolverState};
-use crate::analytic::{LinkFlow, Met, Others, Service, arrivals, max_min_of, met};
+use crate::analytic::{Met, Others, Service, arrivals, met};
 
 /// Greatest number of iterations, and after how many the steps become smaller, which damps oscillations.
 const ROUNDS_MAX: usize = 800;
@@ -46,7 +47,7 @@ const RENEWED: usize = 4;
 const SLOW: f64 = 0.3;
 /// Share of a server that open loads leave to closed ones, at least: where they would leave less, they are not open
 /// (`open`).
-const LEFT_LEAST: f64 = 1e-9;
+pub(super) const LEFT_LEAST: f64 = 1e-9;
 /// Steps of the search for the stretch of a station that open and closed loads share, and its tolerance.
 const STEPS_MAX: usize = 30;
 const NEAR: f64 = 1e-8;
@@ -96,7 +97,7 @@ fn approached(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usize
         if round.is_multiple_of(RENEWED) {
             solver.renew(&state);
         }
-        change = solver.round(&mut state);
+        change = solver.round(&state);
         solver.step(&mut state, STEPS[0]);
         state.settle(lumped, CopyEnd::Random);
         if change < SETTLED && round > 2 * RENEWED {
@@ -116,7 +117,7 @@ fn accelerate(mut solver: MeanSolver, mut state: SolverState) -> (Option<SolverS
     let mut steady = Steady::default();
     let mut before = f64::INFINITY;
     for round in 0..ROUNDS_FAST {
-        let mut change = solver.round(&mut state);
+        let mut change = solver.round(&state);
         let iterate = solver.iterate(&state);
         for (off, weight) in iterate.off.iter().zip(&iterate.weights).skip(iterate.times) {
             change = change.max(off.abs() * weight);
@@ -189,7 +190,7 @@ fn iterate(lumped: &Lumped, from: SolverState, step: f64) -> (Option<SolverState
         if round.is_multiple_of(RENEWED) {
             solver.renew(&state);
         }
-        change = solver.round(&mut state);
+        change = solver.round(&state);
         solver.step(&mut state, step * (ROUNDS_BOLD as f64 / round as f64).min(1.0));
         state.settle(lumped, CopyEnd::Random);
         if change < SETTLED && round > 2 * RENEWED {
@@ -210,10 +211,8 @@ struct MeanSolver<'a> {
     queued: Vec<f64>,
     /// Per spot: the birth rate found in the iteration before, where the next search starts.
     births: Vec<Option<f64>>,
-    /// Per spot: the spots with which it shares customers through tokens.
-    related: Vec<Vec<usize>>,
-    /// Groups of flows that share links.
-    groups: Vec<Vec<usize>>,
+    /// Flows that share links.
+    groups: Vec<FlowGroup>,
     /// What the open loads bring to each spot: known, since nothing slows them down.
     open: SiteSums,
     /// Per spot of one server, which may sort: by how many seconds what is left of a service under way is longer than a service, times the
@@ -222,8 +221,10 @@ struct MeanSolver<'a> {
     under_way: Vec<f64>,
     /// Per load and item: the time that the last iteration found, and what a second of it weighs.
     found: Vec<Vec<(f64, f64)>>,
-    /// Per load: its spots, each once.
-    visited: Vec<Vec<usize>>,
+    /// Per load: its spots that are solved with the rest of the network.
+    visited: Vec<Vec<VisitedSpot>>,
+    /// What the last iteration added up.
+    sums: Option<SiteSums>,
 }
 
 impl<'a> MeanSolver<'a> {
@@ -244,11 +245,6 @@ impl<'a> MeanSolver<'a> {
             list.sort_unstable();
             list.dedup();
         }
-        let mut groups = vec![Vec::new(); lumped.flows.len()];
-        for (number, flow) in lumped.flows.iter().enumerate() {
-            groups[flow.group].push(number);
-        }
-        groups.retain(|group| !group.is_empty());
         let services = lumped.spots.iter().map(|spot| match &spot.kind {
             SiteKind::Queue(servers) | SiteKind::Sharing(servers) if *servers > 1.0 => {
                 Some(Service::Servers(*servers as u32))
@@ -258,30 +254,28 @@ impl<'a> MeanSolver<'a> {
             }
             _ => None,
         });
-        let services = services.collect();
+        let services: Vec<Option<Service>> = services.collect();
         let (queued, births) = (vec![0.0; lumped.spots.len()], vec![None; lumped.spots.len()]);
         let alone = SolverState::alone(lumped, CopyEnd::Steady);
         let open = SiteSums::of_loads(lumped, &alone, |load| load.mix.rate.is_some());
         let under_way = vec![0.0; lumped.spots.len()];
         let found = lumped.loads.iter().map(|load| vec![(0.0, 0.0); load.items.len()]).collect();
-        let spots = lumped.loads.iter().map(|load| {
-            let mut spots = load.locals.clone();
-            spots.sort_unstable();
-            spots.dedup();
-            spots
-        });
-        let visited = spots.collect();
+        let is_solved = |spot: usize| {
+            services[spot].is_some() || matches!(lumped.spots[spot].kind, SiteKind::Pool(_))
+        };
+        let visited = lumped.loads.iter().map(|load| visited(load, &related, is_solved)).collect();
+        let groups = pace::groups(lumped, &open);
         MeanSolver {
             lumped,
             services,
             queued,
             births,
-            related,
             groups,
             open,
             under_way,
             found,
             visited,
+            sums: None,
         }
     }
 
@@ -316,14 +310,14 @@ impl<'a> MeanSolver<'a> {
         }
     }
 
-    /// All unknowns after an iteration.
-    fn iterate(&self, state: &SolverState) -> Iterate {
+    /// All unknowns after an iteration of this state.
+    fn iterate(&mut self, state: &SolverState) -> Iterate {
         let at: Vec<f64> = state.stays.iter().flatten().chain(&self.queued).copied().collect();
         let found = self.found.iter().flatten();
         let times = at.len() - self.queued.len();
         let mut off: Vec<f64> = found.clone().zip(&at).map(|((now, _), at)| now - at).collect();
         let mut weights: Vec<f64> = found.map(|(_, weight)| *weight).collect();
-        let sums = SiteSums::in_use(self.lumped, state);
+        let sums = self.sums.take().unwrap_or_else(|| SiteSums::in_use(self.lumped, state));
         let seen = self.seen(state, &sums);
         off.extend(seen.iter().zip(&self.queued).map(|(now, queued)| now - queued));
         weights.resize(at.len(), SEEN);
@@ -348,7 +342,7 @@ impl<'a> MeanSolver<'a> {
     }
 
     /// One iteration; returns the greatest change of an item's time as a share of its load's cycle.
-    fn round(&mut self, state: &mut SolverState) -> f64 {
+    fn round(&mut self, state: &SolverState) -> f64 {
         let sums = SiteSums::of(self.lumped, state);
         let is_open = self.lumped.loads.iter().any(|load| load.mix.rate.is_some());
         let apart =
@@ -362,7 +356,7 @@ impl<'a> MeanSolver<'a> {
         self.leave(state, closed);
         let mut change: f64 = 0.0;
         for (number, load) in self.lumped.loads.iter().enumerate() {
-            let holds = state.holds(number, load);
+            let holds = &sums.holds[number];
             let cycle = (state.cycle(number, load) + load.mix.think).max(1e-12);
             let is_open = load.mix.rate.is_some();
             for (at, item) in load.items.iter().enumerate() {
@@ -380,6 +374,7 @@ impl<'a> MeanSolver<'a> {
                 self.found[number][at] = (now, weight);
             }
         }
+        self.sums = Some(sums);
         change
     }
 
@@ -435,7 +430,7 @@ impl<'a> MeanSolver<'a> {
             None if !item.background => sums.own[load][at.local] / of.mix.customers.max(1.0),
             _ => 0.0,
         };
-        for (section, pair) in item.within.iter().zip(&at.pairs) {
+        for (section, pair) in item.within.iter().zip(at.pairs.iter()) {
             let pool = of.sections[*section].spot;
             let holding = sums.busy[pool];
             if holding > 0.0 {
@@ -537,17 +532,9 @@ impl<'a> MeanSolver<'a> {
         for (number, load) in lumped.loads.iter().enumerate() {
             let rate = state.rates[number] * load.count;
             let whole: f64 = load.items.iter().map(|item| item.visits * item.time).sum();
-            let spots = &self.visited[number];
-            for spot in spots {
-                let is_solved = self.services[*spot].is_some()
-                    || matches!(lumped.spots[*spot].kind, SiteKind::Pool(_));
-                if !is_solved {
-                    continue;
-                }
-                let related = &self.related[*spot];
-                let others = spots.iter().filter(|other| *other != spot);
-                let apart = others.filter(|other| related.binary_search(other).is_err());
-                slowest[*spot] = apart.fold(slowest[*spot], |most, other| most.max(busy[*other]));
+            for VisitedSpot { spot, apart } in &self.visited[number] {
+                let apart = apart.iter().map(|other| busy[*other]);
+                slowest[*spot] = apart.fold(slowest[*spot], f64::max);
                 alone[*spot] += rate * (load.mix.think + whole);
                 open[*spot][1] += rate;
                 if load.mix.rate.is_some() {
@@ -581,43 +568,40 @@ impl<'a> MeanSolver<'a> {
         }
         let mut paces = vec![0.0; lumped.flows.len()];
         for group in &self.groups {
-            let mut links: Vec<usize> =
-                group.iter().flat_map(|f| lumped.flows[*f].links.iter().map(|l| l.0)).collect();
-            links.sort_unstable();
-            links.dedup();
-            let rate = |link: usize| match lumped.spots[link].kind {
-                SiteKind::Link(rate) => rate,
-                _ => 0.0,
-            };
-            let left = |link: usize| (1.0 - self.open.busy[link]).max(LEFT_LEAST);
-            let rates: Vec<f64> = links.iter().map(|link| rate(*link) * left(*link)).collect();
-            let stream = |flow: usize| {
+            let own = |flow: usize, touch: usize| {
                 let of = &lumped.flows[flow];
-                let crossed = of.links.iter().map(|(link, times)| {
-                    let at = links.binary_search(link).unwrap_or(0);
-                    (at, (present[flow] * times / lumped.spots[*link].count).max(1e-9))
-                });
-                let slowest = of.links.iter().map(|(link, _)| rate(*link));
-                let ceiling = slowest.fold(f64::INFINITY, f64::min);
-                LinkFlow { links: crossed.collect(), ceiling }
-            };
-            let mut streams: Vec<LinkFlow> = group.iter().map(|flow| stream(*flow)).collect();
-            for (at, flow) in group.iter().enumerate() {
-                let of = &lumped.flows[*flow];
                 let item = &lumped.loads[of.load].items[of.item];
-                let before = streams[at].links.clone();
-                for (entry, (link, _)) in streams[at].links.iter_mut().zip(&of.links) {
-                    let touch = item.touches.iter().position(|touch| touch.spot == *link);
-                    let own =
-                        touch.map_or(0.0, |touch| self.own(of.load, item, touch, sums, spots));
-                    entry.1 = (entry.1 - own).max(0.0) + 1.0;
-                }
-                paces[*flow] = max_min_of(&rates, &streams, at);
-                streams[at].links = before;
-            }
+                self.own(of.load, item, touch, sums, spots)
+            };
+            group.pace(&present, own, &mut paces);
         }
         paces
     }
+}
+
+/// A spot that a load comes to.
+struct VisitedSpot {
+    spot: usize,
+    /// The load's other spots that share no customers with it through tokens.
+    apart: Vec<usize>,
+}
+
+/// The spots of a load that are solved with the rest of the network. `related` are, by spot, those with which it shares
+/// customers through tokens.
+fn visited(
+    load: &LumpedLoad,
+    related: &[Vec<usize>],
+    is_solved: impl Fn(usize) -> bool,
+) -> Vec<VisitedSpot> {
+    let mut spots = load.locals.clone();
+    spots.sort_unstable();
+    spots.dedup();
+    let visited = spots.iter().filter(|spot| is_solved(**spot)).map(|spot| {
+        let others = spots.iter().filter(|other| *other != spot);
+        let apart = others.filter(|other| related[*spot].binary_search(other).is_err());
+        VisitedSpot { spot: *spot, apart: apart.copied().collect() }
+    });
+    visited.collect()
 }
 
 /// How many times as fast a queue that sorts works as with one, where `present` are there on average and would keep it

@@ -28,6 +28,7 @@ mod mean;
 mod mix;
 mod open;
 mod own_limits;
+mod pace;
 mod parallel;
 mod session;
 mod sites;

@@ -349,7 +349,7 @@ fn nest(lumped: &Lumped, number: usize, state: &SolverState, nesting: &mut Nesti
         };
         let weight = state.weights[number][at];
         let mut outer = Part::Load(number);
-        for section in &item.within {
+        for section in item.within.iter() {
             let pool = load.sections[*section].spot;
             let is_load = outer == Part::Load(number);
             let parts = if is_load { load.count } else { 1.0 };

@@ -73,25 +73,28 @@ impl OwnLimits {
         for item in limits.iter().flat_map(|limit| &limit.items) {
             state.stays[number][*item] = 0.0;
         }
-        state.settle_load(number, load, CopyEnd::Steady);
-        in_use.hold(number, load, state);
+        state.reweigh(number, load, CopyEnd::Steady);
+        let cycle = in_use.hold(number, load, state);
+        let free = load.rate(cycle);
+        state.rates[number] = free;
         if limits.is_empty() {
             return;
         }
         limits.iter().for_each(|limit| prices[limit.spot] = 0.0);
-        let held: Vec<f64> = limits.iter().map(|limit| limit.held(load, in_use, number)).collect();
-        let free = state.rates[number];
-        let rates: Vec<f64> =
-            limits.iter().zip(&held).map(|(limit, held)| limit.most / held).collect();
-        let rate = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        let held = |limit: &OwnLimit| limit.held(load, in_use, number);
+        let rate =
+            limits.iter().map(|limit| limit.most / held(limit)).fold(f64::INFINITY, f64::min);
         if rate >= free * (1.0 - SAME) {
             return;
         }
+        let held: Vec<f64> = limits.iter().map(held).collect();
+        let rates: Vec<f64> =
+            limits.iter().zip(&held).map(|(limit, held)| limit.most / held).collect();
         let tight = |limit: &usize| rates[*limit] <= rate * (1.0 + SAME);
         // Of those within each other, the outer one.
         let outer = |limit: &usize| !limits[*limit].around.iter().any(tight);
         let tightest: Vec<usize> = (0..limits.len()).filter(tight).filter(outer).collect();
-        let more = load.mix.customers / rate - load.mix.think - state.cycle(number, load);
+        let more = load.mix.customers / rate - load.mix.think - cycle;
         let waits = waits(limits, &held, &tightest, rate, more.max(0.0));
         for (limit, wait) in &waits {
             for item in &limits[*limit].items {

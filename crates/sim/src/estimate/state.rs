@@ -178,6 +178,8 @@ pub struct SiteSums {
     pub pairs: Vec<f64>,
     /// Per load: its own I/Os present at each of its `locals`.
     pub own: Vec<Vec<f64>>,
+    /// Per load and section: seconds for which an I/O holds its tokens; of loads that are left out none.
+    pub holds: Vec<Vec<f64>>,
 }
 
 /// The sums that concern the I/Os present.
@@ -223,7 +225,8 @@ impl SiteSums {
     ) -> SiteSums {
         let none = || vec![0.0; lumped.spots.len()];
         let (rates, busy, tokens) = (none(), none(), none());
-        let mut sums = SiteSums { rates, busy, tokens, present, work, pairs, own };
+        let holds = vec![Vec::new(); lumped.loads.len()];
+        let mut sums = SiteSums { rates, busy, tokens, present, work, pairs, own, holds };
         for (number, load) in lumped.loads.iter().enumerate().filter(|(_, load)| wanted(load)) {
             add(&mut sums, lumped, state, number, load);
         }
@@ -251,7 +254,7 @@ impl SiteSums {
                 (stay, time) = (stay + holds[section], holds[section]);
                 tokens = load.sections[section].tokens;
             }
-            for touch in &item.touches {
+            for touch in item.touches.iter() {
                 let spot = touch.spot;
                 let each = one * load.count / lumped.spots[spot].count;
                 let time = match lumped.spots[spot].kind {
@@ -267,11 +270,12 @@ impl SiteSums {
                 self.present[spot] += each * stay;
                 self.work[spot] += each * stay * time;
                 self.own[number][touch.local] += one * stay / touch.spread;
-                for pair in &touch.pairs {
+                for pair in touch.pairs.iter() {
                     self.pairs[*pair] += one * load.count * stay / lumped.pairs[*pair];
                 }
             }
         }
+        self.holds[number] = holds;
     }
 
     /// The share of a spot that is in use.

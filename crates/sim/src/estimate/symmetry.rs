@@ -23,7 +23,7 @@ pub struct Colouring {
 
 /// A route's visit to a site, with everything that distinguishes it.
 struct RouteTouch {
-    site: Option<Site>,
+    site: Site,
     word: u64,
     /// The arm that it is in: its number among the class's, which begin with the route as a whole.
     arm: u32,
@@ -36,6 +36,8 @@ struct RouteArm {
     within: u32,
     /// The branch.
     word: u64,
+    /// The sum over its hops, without the sites that they come to.
+    hops: u64,
 }
 
 /// All that a class comes to, or a copy in the background.
@@ -80,6 +82,8 @@ fn mix(a: u64, b: u64) -> u64 {
 /// Computes the partition.
 pub fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
     let mut copies = CopySites::default();
+    // Of the class before, which most are like.
+    let mut before = 0;
     let loads = network.loads().iter().zip(mixes).map(|(load, of)| {
         let classes = load.classes.iter().zip(&of.parts).zip(&of.sizes);
         let classes = classes.map(|((class, part), sizes)| {
@@ -90,7 +94,9 @@ pub fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
             let word = of.fold(class.dir as u64, |word, figure| mix(word, figure.to_bits()));
             let word = mix(word, u64::from(class.priority));
             let mut reader = RouteReader::new(network, sites, (sizes, word), &mut copies);
+            reader.touches.reserve(before);
             reader.route(&class.route);
+            before = reader.touches.len();
             ClassTouches { word, arms: reader.arms, touches: reader.touches }
         });
         classes.collect()
@@ -151,11 +157,10 @@ impl ClassTouches {
     fn colour(&self, of: u64, (sites, sums): (&[u64], &mut [u64]), arms: &mut Vec<u64>) -> u64 {
         // What is in each arm, inner ones before enclosing ones.
         arms.clear();
-        arms.resize(self.arms.len(), 0);
+        arms.extend(self.arms.iter().map(|arm| arm.hops));
         for touch in &self.touches {
-            let site = touch.site.map_or(0, |site| sites[site as usize]);
             let arm = &mut arms[touch.arm as usize];
-            *arm = arm.wrapping_add(mix(site, touch.word));
+            *arm = arm.wrapping_add(mix(sites[touch.site as usize], touch.word));
         }
         for (number, arm) in self.arms.iter().enumerate().skip(1).rev() {
             let all = mix(arms[number], arm.word);
@@ -168,10 +173,8 @@ impl ClassTouches {
             arms[number] = mix(arms[number], arms[arm.within as usize]);
         }
         for touch in &self.touches {
-            if let Some(site) = touch.site {
-                let sum = &mut sums[site as usize];
-                *sum = sum.wrapping_add(mix(arms[touch.arm as usize], touch.word));
-            }
+            let sum = &mut sums[touch.site as usize];
+            *sum = sum.wrapping_add(mix(arms[touch.arm as usize], touch.word));
         }
         colour
     }
@@ -220,14 +223,21 @@ impl<'a> RouteReader<'a> {
         sizes: (&'a [SizeShare], u64),
         copies: &'a mut CopySites,
     ) -> RouteReader<'a> {
-        let (arms, touches) = (vec![RouteArm { within: 0, word: 0 }], Vec::new());
+        let (arms, touches) = (vec![RouteArm { within: 0, word: 0, hops: 0 }], Vec::new());
         RouteReader { network, sites, sizes, copies, arms, touches, arm: 0, position: 0 }
     }
 
     fn touch(&mut self, site: Option<Site>, word: u64) {
         // Sites of one hop have one position: their order within it does not matter.
         self.position += u64::from(site.is_none());
-        self.touches.push(RouteTouch { site, word: mix(word, self.position), arm: self.arm });
+        let word = mix(word, self.position);
+        match site {
+            Some(site) => self.touches.push(RouteTouch { site, word, arm: self.arm }),
+            None => {
+                let hops = &mut self.arms[self.arm as usize].hops;
+                *hops = hops.wrapping_add(mix(0, word));
+            }
+        }
     }
 
     /// All touches of a route, in order; each hop starts with one of no site.
@@ -253,7 +263,7 @@ impl<'a> RouteReader<'a> {
             Hop::Cross { station, links, scale, extra } => {
                 let word = mix(mix(12, scale.to_bits()), u64::from(*extra));
                 self.touch(None, word);
-                for link in links {
+                for link in links.iter() {
                     self.touch(Some(sites.link(*station, *link)), word);
                 }
             }
@@ -334,7 +344,7 @@ impl<'a> RouteReader<'a> {
         let (within, first) = (self.arm, self.position);
         let mut longest = first;
         for arm in arms {
-            self.arms.push(RouteArm { within, word: mix(24, first) });
+            self.arms.push(RouteArm { within, word: mix(24, first), hops: 0 });
             (self.arm, self.position) = (self.arms.len() as u32 - 1, 0);
             self.route(arm);
             longest = longest.max(first + self.position);

@@ -32,8 +32,9 @@ pub struct ArrayStations {
     ops: Option<Hop>,
     /// A delay of every I/O.
     latency: Option<Hop>,
-    read: Vec<Wire>,
-    write: Vec<Wire>,
+    /// The links in and out.
+    inward: Option<Hop>,
+    outward: Option<Hop>,
     back_read: Vec<Wire>,
     back_write: Vec<Wire>,
     cache: Option<Cache>,
@@ -103,6 +104,7 @@ impl ArrayStations {
         let latency = Some(Hop::visit(draft.station(at, Station::Delay), latency));
         let (read, write) = ways(draft, at, &sheet);
         let limited = !(read.is_empty() && write.is_empty());
+        let (outward, inward) = (draft.cross(&read, 1.0, 0), draft.cross(&write, 1.0, 0));
         let (back_read, back_write) = backend(draft, at, &sheet, limited);
         let cached = hops().find(|(_, hop)| hop.kind == HopKind::Cache).map_or(at, |(id, _)| id);
         let cache = Cache::new(draft, cached, &sheet, array);
@@ -112,7 +114,7 @@ impl ArrayStations {
             .into_iter()
             .filter_map(|id| Some((id, controller(draft, id, &sheet, &array.name)?)))
             .collect();
-        ArrayStations { ops, latency, read, write, back_read, back_write, cache, controllers }
+        ArrayStations { ops, latency, inward, outward, back_read, back_write, cache, controllers }
     }
 
     /// Its cache, if it has one.
@@ -122,31 +124,28 @@ impl ArrayStations {
 
     /// What an I/O needs of the array before its cache or medium: its controller, the array-wide limits, and the links
     /// in.
-    pub fn before(&self, draft: &Draft, controller: Option<HopId>, dir: Dir) -> Vec<Hop> {
+    pub fn before(&self, controller: Option<HopId>, dir: Dir) -> impl Iterator<Item = &Hop> {
         let controller = controller.and_then(|hop| self.controllers.get(&hop));
         let inward = match dir {
-            Dir::Write => draft.cross(&self.write, 1.0, 0),
+            Dir::Write => self.inward.as_ref(),
             _ => None,
         };
-        let hops = [self.ops.clone(), controller.cloned(), self.latency.clone(), inward];
-        hops.into_iter().flatten().collect()
+        let hops = [self.ops.as_ref(), controller, self.latency.as_ref(), inward];
+        hops.into_iter().flatten()
     }
 
     /// What it needs of the array after them.
-    pub fn after(&self, draft: &Draft, dir: Dir) -> Vec<Hop> {
-        match dir {
-            Dir::Read => draft.cross(&self.read, 1.0, 0).into_iter().collect(),
-            _ => Vec::new(),
-        }
+    pub fn after(&self, dir: Dir) -> Option<&Hop> {
+        self.outward.as_ref().filter(|_| dir == Dir::Read)
     }
 
     /// The links from the disks, for this many bytes per byte of the host's.
-    pub fn off_disks(&self, draft: &Draft, times: f64) -> Option<Hop> {
+    pub fn off_disks(&self, draft: &mut Draft, times: f64) -> Option<Hop> {
         draft.cross(&self.back_read, times, 0)
     }
 
     /// The links to the disks, for this many bytes per byte of the host's.
-    pub fn onto_disks(&self, draft: &Draft, times: f64) -> Option<Hop> {
+    pub fn onto_disks(&self, draft: &mut Draft, times: f64) -> Option<Hop> {
         draft.cross(&self.back_write, times, 0)
     }
 }

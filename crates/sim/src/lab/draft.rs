@@ -21,6 +21,8 @@ use thiserror::Error;
 
 /// Stands for the station of all wires until they are divided. No network has this many stations.
 const WIRES: StationId = StationId(u32::MAX);
+/// Until then a transfer has, in place of its station, the number of its crossing, from here on.
+const CROSSINGS: u32 = 1 << 31;
 
 /// A wire of a [`Draft`], for one direction or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,6 +123,7 @@ pub struct Draft {
     notes: BTreeSet<PlantNote>,
     /// Rate of each wire in bytes a second.
     wires: Vec<u64>,
+    crossings: Crossings,
     too_many: bool,
 }
 
@@ -144,6 +147,7 @@ impl Draft {
             pairs: Vec::new(),
             notes: BTreeSet::new(),
             wires: Vec::new(),
+            crossings: Crossings::default(),
             too_many: false,
         }
     }
@@ -233,7 +237,7 @@ impl Draft {
 
     /// A transfer over all these wires at once, each once, with `scale` bytes for each of the I/O's and `extra` more;
     /// `None` without wires or bytes.
-    pub fn cross(&self, wires: &[Wire], scale: f64, extra: u32) -> Option<Hop> {
+    pub fn cross(&mut self, wires: &[Wire], scale: f64, extra: u32) -> Option<Hop> {
         if wires.is_empty() || (scale <= 0.0 && extra == 0) {
             return None;
         }
@@ -242,7 +246,8 @@ impl Draft {
         links.dedup();
         // The smallest scale of a network adds no byte to any I/O.
         let scale = scale.max(f64::MIN_POSITIVE);
-        Some(Hop::Cross { station: WIRES, links, scale, extra })
+        let (station, links) = self.crossings.of(links);
+        Some(Hop::Cross { station, links, scale, extra })
     }
 
     /// Adds a load without an issuer: the lab's own work.
@@ -293,22 +298,15 @@ impl Draft {
         if self.too_many {
             return Err(DraftError::TooManyWires(usize::from(u16::MAX) - 1));
         }
-        let Draft { mut network, mut hops, issuers, assumptions, pairs, notes, wires, .. } = self;
-        let division = Division::of(&mut network, &wires);
+        let Draft { mut network, mut hops, issuers, assumptions, pairs, notes, .. } = self;
+        let used = self.crossings.used(&network);
+        let division = Division::of(&mut network, &self.wires, &used);
+        let placed: Vec<PlacedCrossing> = used.iter().map(|set| division.crossing(set)).collect();
+        let crossed = placed.iter().flat_map(|(at, links)| links.iter().map(|link| (*at, *link)));
+        let crossed = crossed.collect();
         let mut copies = CopyRoutes::new();
-        let mut crossed = BTreeSet::new();
-        for load in &mut network.loads {
-            for class in &mut load.classes {
-                each_cross(&mut class.route, &mut copies, &mut |station, links| {
-                    if *station == WIRES {
-                        *station = division.station(links);
-                        links.iter_mut().for_each(|link| *link = division.link(*link));
-                        links.sort_unstable();
-                        links.dedup();
-                    }
-                    crossed.extend(links.iter().map(|link| (*station, *link)));
-                });
-            }
+        for class in network.loads.iter_mut().flat_map(|load| &mut load.classes) {
+            place_crossings(&mut class.route, &placed, &mut copies);
         }
         for (_, change) in &mut network.changes {
             if let Change::LinkRate { station, link, .. } = change
@@ -339,21 +337,22 @@ impl Draft {
 /// The station and link of each wire.
 struct Division(Vec<(StationId, u16)>);
 
-/// Which wires are crossed together.
-#[derive(Default)]
+/// The sets of wires that transfers cross, each once: paths share them.
+#[derive(Clone, Debug, Default)]
 struct Crossings {
-    /// By wire: the numbers of its crossings.
-    of: Vec<Vec<u32>>,
-    known: BTreeMap<Vec<u16>, u32>,
-    /// By wire: a lower one of its set, or itself.
-    tied: Vec<usize>,
+    numbers: BTreeMap<Arc<[u16]>, u32>,
+    /// By number.
+    sets: Vec<Arc<[u16]>>,
 }
+
+/// The station and the links of a crossing.
+type PlacedCrossing = (StationId, Arc<[u16]>);
 
 impl Division {
     /// Adds a station to `network` for each set of wires connected by crossings, and one for unused wires. Wires of one
     /// rate that are always crossed together become one link: a port, its cable and the port at the other end.
-    fn of(network: &mut Network, wires: &[u64]) -> Division {
-        let mut crossings = Crossings::of(network, wires.len());
+    fn of(network: &mut Network, wires: &[u64], used: &[Arc<[u16]>]) -> Division {
+        let mut tied = Tied::of(wires.len(), used);
         // A wire whose rate changes stays separate.
         let mut changes = vec![false; wires.len()];
         for (_, change) in &network.changes {
@@ -362,16 +361,16 @@ impl Division {
             }
         }
         // A set is identified by its lowest wire; unused wires are one set, identified by the first of them.
-        let idle = crossings.of.iter().position(Vec::is_empty);
+        let idle = tied.crossings.iter().position(Vec::is_empty);
         let mut rates: Vec<Vec<u64>> = vec![Vec::new(); wires.len()];
         let mut alike: BTreeMap<(Vec<u32>, u64), (usize, u16)> = BTreeMap::new();
         let mut homes = Vec::with_capacity(wires.len());
         for (wire, rate) in (0_u16..).zip(wires) {
             let number = usize::from(wire);
-            let crossed = std::mem::take(&mut crossings.of[number]);
+            let crossed = std::mem::take(&mut tied.crossings[number]);
             let set = match idle {
                 Some(idle) if crossed.is_empty() => idle,
-                _ => root(&mut crossings.tied, wire),
+                _ => root(&mut tied.lower, wire),
             };
             // No set is larger than the list of all wires, which has u16 numbers.
             let new = (set, rates[set].len() as u16);
@@ -397,38 +396,63 @@ impl Division {
     fn link(&self, wire: u16) -> u16 {
         self.0[usize::from(wire)].1
     }
+
+    fn crossing(&self, wires: &[u16]) -> PlacedCrossing {
+        let mut links: Vec<u16> = wires.iter().map(|wire| self.link(*wire)).collect();
+        links.sort_unstable();
+        links.dedup();
+        (self.station(wires), links.into())
+    }
 }
 
 impl Crossings {
-    fn of(network: &mut Network, wires: usize) -> Crossings {
-        let mut crossings = Crossings {
-            of: vec![Vec::new(); wires],
-            known: BTreeMap::new(),
-            tied: (0..wires).collect(),
-        };
-        let mut copies = CopyRoutes::new();
-        for class in network.loads.iter_mut().flat_map(|load| &mut load.classes) {
-            each_cross(&mut class.route, &mut copies, &mut |station, links| {
-                if *station == WIRES {
-                    crossings.add(links);
+    /// What stands for the station of a crossing of `links`, which are sorted; and the links, shared.
+    fn of(&mut self, links: Vec<u16>) -> PlacedCrossing {
+        if let Some((links, number)) = self.numbers.get_key_value(links.as_slice()) {
+            return (StationId(CROSSINGS + number), Arc::clone(links));
+        }
+        let (links, number): (Arc<[u16]>, _) = (links.into(), self.sets.len() as u32);
+        self.numbers.insert(Arc::clone(&links), number);
+        self.sets.push(Arc::clone(&links));
+        (StationId(CROSSINGS + number), links)
+    }
+
+    /// The sets by number, those empty that no route of `network` crosses.
+    fn used(&self, network: &Network) -> Vec<Arc<[u16]>> {
+        let mut used = vec![Arc::default(); self.sets.len()];
+        let mut copies = BTreeSet::new();
+        for class in network.loads.iter().flat_map(|load| &load.classes) {
+            each_crossing(&class.route, &mut copies, &mut |number| {
+                let set: &mut Arc<[u16]> = &mut used[number];
+                if set.is_empty() {
+                    *set = Arc::clone(&self.sets[number]);
                 }
             });
         }
-        crossings
+        used
     }
+}
 
-    /// Adds a crossing of `links`, which are sorted.
-    fn add(&mut self, links: &[u16]) {
-        if self.known.contains_key(links) {
-            return;
+/// Which wires are crossed together.
+struct Tied {
+    /// By wire: the numbers of its crossings.
+    crossings: Vec<Vec<u32>>,
+    /// By wire: a lower one of its set, or itself.
+    lower: Vec<usize>,
+}
+
+impl Tied {
+    /// `used` are the crossings by number; their wires are sorted.
+    fn of(wires: usize, used: &[Arc<[u16]>]) -> Tied {
+        let mut tied = Tied { crossings: vec![Vec::new(); wires], lower: (0..wires).collect() };
+        for (number, links) in (0..).zip(used) {
+            links.iter().for_each(|link| tied.crossings[usize::from(*link)].push(number));
+            for pair in links.windows(2) {
+                let (a, b) = (root(&mut tied.lower, pair[0]), root(&mut tied.lower, pair[1]));
+                tied.lower[a.max(b)] = a.min(b);
+            }
         }
-        let number = self.known.len() as u32;
-        self.known.insert(links.to_vec(), number);
-        links.iter().for_each(|link| self.of[usize::from(*link)].push(number));
-        for pair in links.windows(2) {
-            let (a, b) = (root(&mut self.tied, pair[0]), root(&mut self.tied, pair[1]));
-            self.tied[a.max(b)] = a.min(b);
-        }
+        tied
     }
 }
 
@@ -445,35 +469,52 @@ fn root(tied: &mut [usize], wire: u16) -> usize {
 /// Routes of background copies that were visited: as they were, and as they are now. Clones of one stay clones of one.
 type CopyRoutes = BTreeMap<*const Hop, [Arc<[Hop]>; 2]>;
 
-/// Every crossing of a route and its inner routes, in order; those of a copy's route that several share, once.
-fn each_cross(
-    route: &mut [Hop],
-    copies: &mut CopyRoutes,
-    to: &mut dyn FnMut(&mut StationId, &mut Vec<u16>),
-) {
+/// The number of a crossing that has no station yet.
+fn crossing_of(station: StationId) -> Option<usize> {
+    station.0.checked_sub(CROSSINGS).map(|number| number as usize)
+}
+
+/// The number of every crossing of a route and its inner routes; those of a copy's route that several share, once.
+fn each_crossing(route: &[Hop], copies: &mut BTreeSet<*const Hop>, to: &mut dyn FnMut(usize)) {
     for hop in route {
         match hop {
-            Hop::Cross { station, links, .. } => to(station, links),
+            Hop::Cross { station, .. } => crossing_of(*station).into_iter().for_each(&mut *to),
             Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
-                routes.iter_mut().for_each(|route| each_cross(route, copies, to));
+                routes.iter().for_each(|route| each_crossing(route, copies, to));
+            }
+            Hop::Fork { route } if copies.insert(route.as_ptr()) => {
+                each_crossing(route, copies, to);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Gives every crossing of a route and its inner routes its station and links; those of a copy's route that several share,
+/// once.
+fn place_crossings(route: &mut [Hop], placed: &[PlacedCrossing], copies: &mut CopyRoutes) {
+    for hop in route {
+        match hop {
+            Hop::Cross { station, links, .. } => {
+                if let Some(found) = crossing_of(*station).and_then(|number| placed.get(number)) {
+                    (*station, *links) = found.clone();
+                }
+            }
+            Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
+                routes.iter_mut().for_each(|route| place_crossings(route, placed, copies));
             }
             Hop::Fork { route } => match copies.get(&route.as_ptr()) {
                 Some([_, now]) => *route = now.clone(),
                 None => {
-                    let mut now = route.to_vec();
-                    each_cross(&mut now, copies, to);
-                    let was = std::mem::replace(route, now.into());
+                    let mut now: Arc<[Hop]> = route.iter().cloned().collect();
+                    if let Some(hops) = Arc::get_mut(&mut now) {
+                        place_crossings(hops, placed, copies);
+                    }
+                    let was = std::mem::replace(route, now);
                     copies.insert(was.as_ptr(), [was, route.clone()]);
                 }
             },
-            Hop::Visit { .. }
-            | Hop::Take { .. }
-            | Hop::Give { .. }
-            | Hop::Skip { .. }
-            | Hop::SkipHeld { .. }
-            | Hop::Spread { .. }
-            | Hop::Raid { .. }
-            | Hop::As { .. } => {}
+            _ => {}
         }
     }
 }

@@ -88,9 +88,10 @@ impl<'a> Issue<'a, '_> {
                     // Never drawn.
                     true => Vec::new(),
                     false => {
-                        let program = self.program(*way, &mut thread);
-                        [&program[..], &issues[..], &self.route(*way, (dir, *forced), sizes)]
-                            .concat()
+                        let mut route = self.program(*way, &mut thread);
+                        route.extend_from_slice(&issues);
+                        route.append(&mut self.route(*way, (dir, *forced), sizes));
+                        route
                     }
                 };
                 classes.push(Class { dir, bytes, priority: 0, route });
@@ -202,9 +203,7 @@ impl<'a> Issue<'a, '_> {
     fn route(&mut self, way: usize, (dir, fua): (Dir, bool), sizes: &[(u32, f64)]) -> Vec<Hop> {
         let of = &self.topology.ways[way];
         let approach = self.front.approach(self.topology, way, dir, sizes, self.draft);
-        let behind = |path| self.storage.behind(self.draft, of, path, (dir, fua));
-        let arrays = of.paths.iter().map(behind).collect();
-        approach.route(arrays)
+        approach.route(self.storage.behind(self.draft, of, (dir, fua)))
     }
 
     /// Loads that wait for others start when all of these are done.

@@ -9,6 +9,7 @@
 use crate::model::{
     Demand, DiskParts, Hop, RaidAccess, RaidGroup, RaidLevel, RaidVisit, StripeChoice,
 };
+use std::sync::Arc;
 use workload::Dir;
 
 /// Positions within a stripe over which transfers are averaged, at most.
@@ -48,7 +49,7 @@ pub fn on_disks(group: &RaidGroup, dir: Dir, work: &DiskWork) -> Vec<Hop> {
         1 => vec![Hop::Visit { station: group.first, demand: demand.clone() }],
         _ => {
             let visit = RaidVisit { group: *group, access, choice, demand: demand.clone() };
-            vec![Hop::Raid { visit: Box::new(visit) }]
+            vec![Hop::Raid { visit: Arc::new(visit) }]
         }
     };
     let (random, sequential) = match dir {

@@ -5,7 +5,7 @@ use super::array::ArrayStations;
 use super::defaults;
 use super::draft::Draft;
 use super::usage::Usage;
-use super::volume::{BackendHops, VolumeSite, medium};
+use super::volume::{BackendHops, CachedVolume, CachedVolumes, VolumeSite, medium};
 use crate::model::Hop;
 use scenario::topology::{HopId, HopKind, Route, Topology, Way};
 use scenario::{Array, CacheMode, DiskWorkload, Medium, Scenario, VmDisk, Volume};
@@ -25,6 +25,10 @@ pub struct Storage<'a> {
     volumes: BTreeMap<(&'a str, &'a str), &'a Volume>,
     /// The step's load on each volume, by `ARRAY/NAME`.
     usage: BTreeMap<&'a str, Usage>,
+    /// The disks of each VM and host.
+    disks: BTreeMap<&'a str, &'a [VmDisk]>,
+    /// By array: the volumes that its cache serves, once the first of its volumes is built.
+    cached: BTreeMap<&'a str, CachedVolumes<'a>>,
     shared: BTreeMap<&'a str, ArrayStations>,
     built: BTreeMap<&'a str, BackendHops>,
 }
@@ -39,6 +43,8 @@ impl<'a> Storage<'a> {
             (target.name.as_str(), Cow::Owned(alone))
         });
         let arrays = lab.arrays.iter().map(|array| (array.name.as_str(), Cow::Borrowed(array)));
+        let vms = lab.vms.iter().map(|vm| (vm.name.as_str(), &vm.disks[..]));
+        let hosts = lab.hosts.iter().map(|host| (host.name.as_str(), &host.disks[..]));
         Storage {
             scenario,
             topology,
@@ -49,6 +55,8 @@ impl<'a> Storage<'a> {
                 .map(|volume| ((volume.array.as_str(), volume.name.as_str()), volume))
                 .collect(),
             usage: BTreeMap::new(),
+            disks: hosts.chain(vms).collect(),
+            cached: BTreeMap::new(),
             shared: BTreeMap::new(),
             built: BTreeMap::new(),
         }
@@ -89,44 +97,48 @@ impl<'a> Storage<'a> {
     }
 
     fn disk(&self, way: &Way) -> Option<&'a VmDisk> {
-        let lab = &self.scenario.lab;
-        let of_vm = lab.vms.iter().find(|vm| vm.name == way.member).map(|vm| &vm.disks);
-        let of_host =
-            || lab.hosts.iter().find(|host| host.name == way.member).map(|host| &host.disks);
-        of_vm.or_else(of_host)?.get(way.disk as usize)
+        self.disks.get(way.member.as_str())?.get(way.disk as usize)
     }
 
     fn volume(&self, name: &str) -> Option<&'a Volume> {
         self.volumes.get(&name.split_once('/')?).copied()
     }
 
-    /// The hops of an I/O between the array's port and its return there, over this path.
+    /// The hops of an I/O between the array's port and its return there, over each path of a way.
     pub fn behind(
         &mut self,
         draft: &mut Draft,
         way: &'a Way,
-        path: &Route,
         (dir, fua): (Dir, bool),
-    ) -> Vec<Hop> {
+    ) -> Vec<Vec<Hop>> {
         let array = array_of(&way.volume);
-        self.build(draft, way, array, path);
+        let first = way.paths.iter().position(|path| self.build(draft, way, array, path));
         let (Some(shared), Some(behind)) =
             (self.shared.get(array), self.built.get(way.volume.as_str()))
         else {
-            return Vec::new();
+            return vec![Vec::new(); way.paths.len()];
         };
-        let kind = |kind: HopKind| {
-            path.hops.iter().copied().find(|hop| self.topology.hop(*hop).kind == kind)
+        let is_controller = |hop: &HopId| self.topology.hop(*hop).kind == HopKind::Controller;
+        let over = |path: &Route| {
+            let controller = path.hops.iter().copied().find(is_controller);
+            let (before, after) = (shared.before(controller, dir), shared.after(dir));
+            before.chain(behind.of(dir, fua)).chain(after).cloned().collect()
         };
-        let mut hops = shared.before(draft, kind(HopKind::Controller), dir);
-        hops.extend_from_slice(behind.of(dir, fua));
-        hops.extend(shared.after(draft, dir));
-        hops
+        let paths = way.paths.iter().enumerate();
+        let hops = paths.map(|(at, path)| match first.is_some_and(|first| at >= first) {
+            true => over(path),
+            // It does not lead to the medium.
+            false => Vec::new(),
+        });
+        hops.collect()
     }
 
-    /// Builds the array and the volume behind a way, once.
-    fn build(&mut self, draft: &mut Draft, way: &'a Way, name: &'a str, path: &Route) {
-        let Some(array) = self.arrays.get(name) else { return };
+    /// Builds the array and the volume behind a way, once; says whether they are there.
+    fn build(&mut self, draft: &mut Draft, way: &'a Way, name: &'a str, path: &Route) -> bool {
+        if self.built.contains_key(way.volume.as_str()) {
+            return true;
+        }
+        let Some(array) = self.arrays.get(name) else { return false };
         let volume = self.volume(&way.volume);
         if !self.shared.contains_key(name) {
             let shared = match array {
@@ -138,14 +150,17 @@ impl<'a> Storage<'a> {
             };
             self.shared.insert(name, shared);
         }
-        let Some(shared) = self.shared.get(name) else { return };
-        if self.built.contains_key(way.volume.as_str()) {
-            return;
+        if !self.cached.contains_key(name) {
+            let cached = self.cached(name);
+            self.cached.insert(name, cached);
         }
+        let (Some(shared), Some(cached)) = (self.shared.get(name), self.cached.get(name)) else {
+            return false;
+        };
         let is_store = |hop: &HopId| {
             matches!(self.topology.hop(*hop).kind, HopKind::Disks | HopKind::TapeDrive)
         };
-        let Some(hop) = path.hops.iter().copied().rev().find(is_store) else { return };
+        let Some(hop) = path.hops.iter().copied().rev().find(is_store) else { return false };
         let none = Usage::default();
         let of = self.topology.hop(hop);
         let site = VolumeSite {
@@ -157,19 +172,23 @@ impl<'a> Storage<'a> {
             is_tape: of.kind == HopKind::TapeDrive,
             usage: self.usage.get(way.volume.as_str()).unwrap_or(&none),
             own: &way.volume,
-            cached: &self.cached(name),
+            cached,
             size: self.size(draft, way, &of.name),
         };
         let behind = site.build(draft, self.scenario, shared);
         self.built.insert(&way.volume, behind);
+        true
     }
 
-    /// The step's load on all volumes that an array's cache serves, with how each uses it.
-    fn cached(&self, array: &str) -> Vec<(&str, Option<CacheMode>, &Usage)> {
-        let mode = |name: &str| self.volume(name).and_then(|volume| volume.cache);
+    /// The volumes that an array's cache serves, with the step's load on each.
+    fn cached(&self, array: &str) -> CachedVolumes<'a> {
         let of_array = self.usage.iter().filter(|(name, _)| array_of(name) == array);
-        let all = of_array.map(|(name, usage)| (*name, mode(name), usage));
-        all.filter(|(_, mode, _)| *mode != Some(CacheMode::None)).collect()
+        let all = of_array.map(|(name, usage)| CachedVolume {
+            name,
+            mode: self.volume(name).and_then(|volume| volume.cache),
+            usage: usage.clone(),
+        });
+        CachedVolumes::new(all.filter(|of| of.mode != Some(CacheMode::None)).collect())
     }
 
     /// The size of a volume; a default is recorded.

@@ -35,8 +35,11 @@ pub(super) fn count_once(network: &Network, hops: &mut [PlantHop]) {
             }
         }
     }
+    let mut known = vec![false; network.stations().len()];
+    found.keys().for_each(|station| known[station.0 as usize] = true);
     for class in network.loads().iter().flat_map(|load| &load.classes) {
-        let mut seen = Seen::default();
+        let mut seen =
+            Seen { known: &known, now: Vec::new(), most: Vec::new(), pools: BTreeSet::new() };
         walk(&class.route, network, &mut seen);
         seen.turn();
         for (station, visits) in seen.most {
@@ -78,22 +81,32 @@ pub(super) fn leave_out(
 }
 
 /// What an I/O of a class visits.
-#[derive(Default)]
-struct Seen {
-    /// Visits since the direction last changed, and the most in one direction.
-    now: BTreeMap<StationId, u32>,
-    most: BTreeMap<StationId, u32>,
+struct Seen<'a> {
+    /// By station: it is one of processors.
+    known: &'a [bool],
+    /// Visits of processors since the direction last changed, and the most in one direction.
+    now: Vec<(StationId, u32)>,
+    most: Vec<(StationId, u32)>,
     pools: BTreeSet<u32>,
 }
 
-impl Seen {
+impl Seen<'_> {
     /// The direction changes: what is read has been counted as read.
     fn turn(&mut self) {
         for (station, visits) in std::mem::take(&mut self.now) {
-            let most = self.most.entry(station).or_default();
+            let most = visits_of(&mut self.most, station);
             *most = visits.max(*most);
         }
     }
+}
+
+/// The visits of a station, for writing.
+fn visits_of(all: &mut Vec<(StationId, u32)>, station: StationId) -> &mut u32 {
+    let at = all.iter().position(|(of, _)| *of == station).unwrap_or_else(|| {
+        all.push((station, 0));
+        all.len() - 1
+    });
+    &mut all[at].1
 }
 
 fn walk(route: &[Hop], network: &Network, seen: &mut Seen) {
@@ -104,7 +117,9 @@ fn walk(route: &[Hop], network: &Network, seen: &mut Seen) {
                     Some(Station::Gated(gate)) if gate.counted => gate.processors,
                     _ => *station,
                 };
-                *seen.now.entry(at).or_default() += 1;
+                if seen.known[at.0 as usize] {
+                    *visits_of(&mut seen.now, at) += 1;
+                }
             }
             Hop::Take { pool, .. } => {
                 seen.pools.insert(pool.0);
@@ -118,7 +133,7 @@ fn walk(route: &[Hop], network: &Network, seen: &mut Seen) {
                     seen.now.clone_from(&before);
                     walk(arm, network, seen);
                     for (station, visits) in &seen.now {
-                        let most = most.entry(*station).or_default();
+                        let most = visits_of(&mut most, *station);
                         *most = (*most).max(*visits);
                     }
                 }

@@ -18,6 +18,7 @@ use super::usage::{DirectionMix, Usage};
 use crate::model::{Demand, Hop, Pool, RaidGroup, RaidLevel, Station, StationId, StripeChoice};
 use scenario::topology::HopId;
 use scenario::{Array, CacheMode, Medium, Scenario, Volume};
+use std::cell::RefCell;
 use workload::{Dir, Skew};
 
 /// Destages in flight per disk.
@@ -26,6 +27,27 @@ const DESTAGE_DEPTH: u32 = 4;
 const PS: f64 = 1e12;
 /// Greatest number of read-ahead pieces in flight per volume.
 const AHEAD_MAX: f64 = 4096.0;
+
+/// A volume that the cache of an array serves.
+#[derive(Clone, Debug)]
+pub struct CachedVolume<'a> {
+    /// Its name as `ARRAY/NAME`.
+    pub name: &'a str,
+    /// How it uses the cache.
+    pub mode: Option<CacheMode>,
+    /// The step's load on it.
+    pub usage: Usage,
+}
+
+/// All volumes that the cache of an array serves, by name, and what was computed of them: many are alike.
+#[derive(Clone, Debug, Default)]
+pub struct CachedVolumes<'a> {
+    all: Vec<CachedVolume<'a>>,
+    /// By the blocks of a volume, and the size of the cache.
+    hits: RefCell<Vec<(BlockSet, f64, f64)>>,
+    /// By the blocks that are written, and the room for dirty data.
+    coalesced: RefCell<Vec<(BlockSet, f64, Vec<f64>)>>,
+}
 
 /// A volume of a step, before it is built.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +68,8 @@ pub struct VolumeSite<'a> {
     pub usage: &'a Usage,
     /// Its name as `ARRAY/NAME`.
     pub own: &'a str,
-    /// The load on all volumes that the array's cache serves, by name, and how each uses it.
-    pub cached: &'a [(&'a str, Option<CacheMode>, &'a Usage)],
+    /// All volumes that the array's cache serves.
+    pub cached: &'a CachedVolumes<'a>,
     /// Its size in bytes.
     pub size: f64,
 }
@@ -112,6 +134,52 @@ pub fn medium(
     defaults::medium().or(said.or_else(counted).or_else(of_part)).noted(draft, &array.name)
 }
 
+impl<'a> CachedVolumes<'a> {
+    /// `all` are ordered by name.
+    pub fn new(all: Vec<CachedVolume<'a>>) -> CachedVolumes<'a> {
+        CachedVolumes { all, ..CachedVolumes::default() }
+    }
+
+    fn find(&self, name: &str) -> Option<&CachedVolume<'a>> {
+        let at = self.all.binary_search_by(|of| of.name.cmp(name)).ok()?;
+        self.all.get(at)
+    }
+
+    /// The share of a volume's random reads that a cache of `size` bytes answers.
+    fn hit_share(&self, name: &str, size: f64) -> f64 {
+        let Some(blocks) = self.find(name).map(|of| of.usage.blocks(false)) else { return 0.0 };
+        let mut known = self.hits.borrow_mut();
+        if let Some((.., hit)) = known.iter().find(|(of, sized, _)| (of, *sized) == (&blocks, size))
+        {
+            return *hit;
+        }
+        let sets: Vec<BlockSet> = self.all.iter().map(|of| of.usage.blocks(false)).collect();
+        let own = sets.iter().position(|set| *set == blocks).unwrap_or(0);
+        let hit = hits(&sets, own, size);
+        known.push((blocks, size, hit));
+        hit
+    }
+
+    /// The chances that a write to a volume finds its block dirty, by the share of the room that dirty data fills.
+    fn coalesced(&self, name: &str, room: f64) -> Vec<f64> {
+        let is_written = |of: &&CachedVolume| {
+            of.mode != Some(CacheMode::WriteThrough) && of.usage.writes.weight > 0.0
+        };
+        let own = self.find(name).filter(is_written);
+        let Some(blocks) = own.map(|of| of.usage.blocks(true)) else { return vec![0.0, 0.0] };
+        let mut known = self.coalesced.borrow_mut();
+        if let Some((.., found)) = known.iter().find(|(of, at, _)| (of, *at) == (&blocks, room)) {
+            return found.clone();
+        }
+        let all = self.all.iter().filter(is_written);
+        let sets: Vec<BlockSet> = all.map(|of| of.usage.blocks(true)).collect();
+        let own = sets.iter().position(|set| *set == blocks).unwrap_or(0);
+        let found = coalesced(&sets, own, room);
+        known.push((blocks, room, found.clone()));
+        found
+    }
+}
+
 impl VolumeSite<'_> {
     /// Adds the volume's medium to the draft and joins it to the array's cache.
     pub fn build(
@@ -137,13 +205,13 @@ impl VolumeSite<'_> {
                 map,
             };
         };
-        let touched: f64 = self.cached.iter().map(|(.., usage)| usage.touched as f64).sum();
+        let touched: f64 = self.cached.all.iter().map(|of| of.usage.touched as f64).sum();
         let fits = cache.size / touched.max(1.0);
         let given = self.volume.and_then(|volume| volume.hit_share);
         let given = given.map(|share| share.fraction().clamp(0.0, 1.0)).or(cache.hit_share);
         let reads = &self.usage.reads;
         let hit = given.unwrap_or_else(|| {
-            let hit = self.hit_share(cache.size);
+            let hit = self.cached.hit_share(self.own, cache.size);
             let reason =
                 "computed: a warm cache that keeps what was used last, by Che's approximation";
             draft.assume(self.name, "hit_share", units::percent(hit * 100.0), reason);
@@ -171,7 +239,7 @@ impl VolumeSite<'_> {
             Some(dirty) => {
                 let tokens = store.disks.saturating_mul(DESTAGE_DEPTH).max(1);
                 let depth = draft.network().pool(Pool { tokens });
-                let chances = self.coalesced(dirty.room());
+                let chances = self.cached.coalesced(self.own, dirty.room());
                 let mut hops = dirty.store(self.usage.writes.bytes(), depth, &store.write, chances);
                 hops.push(cache.answer.clone());
                 flush.splice(0..0, dirty.flush());
@@ -189,27 +257,6 @@ impl VolumeSite<'_> {
         }
         let time = defaults::map_time().noted(draft, self.name);
         vec![Hop::visit(draft.station(self.hop, Station::Delay), constant(time))]
-    }
-
-    /// The share of the volume's random reads that a cache of `size` bytes answers.
-    fn hit_share(&self, size: f64) -> f64 {
-        let sets: Vec<BlockSet> =
-            self.cached.iter().map(|(.., usage)| usage.blocks(false)).collect();
-        let own = self.cached.iter().position(|(name, ..)| *name == self.own);
-        own.map_or(0.0, |own| hits(&sets, own, size))
-    }
-
-    /// The chances that a write finds its block dirty, by the share of the room that dirty data fills.
-    fn coalesced(&self, room: f64) -> Vec<f64> {
-        let writes = |usage: &Usage| usage.writes.weight > 0.0;
-        let backed = |mode: Option<CacheMode>| mode != Some(CacheMode::WriteThrough);
-        let all = self.cached.iter().filter(|(_, mode, usage)| backed(*mode) && writes(usage));
-        let (mut sets, mut own) = (Vec::new(), None);
-        for (name, _, usage) in all {
-            own = own.or((*name == self.own).then_some(sets.len()));
-            sets.push(usage.blocks(true));
-        }
-        own.map_or(vec![0.0, 0.0], |own| coalesced(&sets, own, room))
     }
 
     /// Sequential reads by the disks in the background, a window in front of the reader.
@@ -413,29 +460,24 @@ impl MediumWork {
     }
 
     fn new(
-        draft: &Draft,
+        draft: &mut Draft,
         shared: &ArrayStations,
         group: &RaidGroup,
         reads: &DiskWork,
         writes: &DiskWork,
         ahead: Option<f64>,
     ) -> MediumWork {
-        let read = |random_share| {
+        let mut read = |random_share| {
             let mut hops = on_disks(group, Dir::Read, &DiskWork { random_share, ..reads.clone() });
             hops.extend(shared.off_disks(draft, 1.0));
             hops
         };
+        let (random_read, stream_read) = (read(1.0), read(0.0));
         let (again, written) = transfers(group, writes);
         let mut write: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
         write.extend(shared.off_disks(draft, again));
         write.extend(on_disks(group, Dir::Write, writes));
-        MediumWork {
-            random_read: read(1.0),
-            stream_read: read(0.0),
-            write,
-            disks: group.disks,
-            ahead,
-        }
+        MediumWork { random_read, stream_read, write, disks: group.disks, ahead }
     }
 }
 

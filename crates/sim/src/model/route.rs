@@ -51,8 +51,8 @@ pub enum Hop {
     Cross {
         /// A [`super::Station::Links`].
         station: StationId,
-        /// Numbers of the links, at least one and none twice.
-        links: Vec<u16>,
+        /// Numbers of the links, at least one and none twice. Routes share them.
+        links: Arc<[u16]>,
         /// Bytes on the wire for each byte of the I/O, more than 0 and at most 1,000.
         scale: f64,
         /// Further bytes on the wire, independent of the size.
@@ -98,8 +98,8 @@ pub enum Hop {
     /// Is served by the disks of a RAID group: by several at once for a large I/O or for redundancy. Continues when the
     /// last of them has ended.
     Raid {
-        /// Which disks, and what they do.
-        visit: Box<RaidVisit>,
+        /// Which disks, and what they do. Routes share it.
+        visit: Arc<RaidVisit>,
     },
     /// Skips the next hops with a probability that depends on the share of a pool's tokens that are held: a write of a
     /// block that is dirty already needs no room. The skipped hops must return all tokens that they take.

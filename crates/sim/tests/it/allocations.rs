@@ -4,6 +4,7 @@ use allocation_counter::{AllocationInfo, measure};
 use sim::Ps;
 use sim::engine::Simulation;
 use sim::model::*;
+use std::sync::Arc;
 
 /// Runs a network for a while: nothing is allocated, and so nothing grows with simulated time.
 #[track_caller]
@@ -34,7 +35,7 @@ fn check(stations: &[Station]) {
         let station = network.station(station.clone());
         route.push(Hop::Skip { chance: 0.1, hops: 1 });
         route.push(if links {
-            Hop::Cross { station, links: vec![0, 1], scale: 1.1, extra: 10 }
+            Hop::Cross { station, links: [0, 1].into(), scale: 1.1, extra: 10 }
         } else {
             Hop::visit(station, law)
         });
@@ -75,7 +76,7 @@ fn nothing_that_happens_allocates() {
             .collect();
         let visit = |at: usize| Hop::visit(stations[at], service.clone());
         let link = network.station(Station::Links { rates: vec![2_000_000_000] });
-        let cross = Hop::Cross { station: link, links: vec![0], scale: 1.0, extra: 0 };
+        let cross = Hop::Cross { station: link, links: [0].into(), scale: 1.0, extra: 0 };
         let (patience, give_up) = (Ps::micros(7), Ps::micros(30));
         let selector = network.selector(Selector { policy, patience, give_up });
         let group = RaidGroup {
@@ -87,7 +88,7 @@ fn nothing_that_happens_allocates() {
         };
         let raid = |access, choice| {
             let demand = Demand::of(service.clone());
-            Hop::Raid { visit: Box::new(RaidVisit { group, access, choice, demand }) }
+            Hop::Raid { visit: Arc::new(RaidVisit { group, access, choice, demand }) }
         };
         let read = raid(RaidAccess::Read, StripeChoice::Drawn);
         let write = raid(RaidAccess::Write, StripeChoice::Idle);

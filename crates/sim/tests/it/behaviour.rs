@@ -87,7 +87,7 @@ fn raid(network: &mut Network, access: RaidAccess, unit: u64) -> Hop {
     network.station(Station::SINGLE);
     let group = RaidGroup { first, disks: 3, width: 3, raid: RaidLevel::Parity, unit };
     let (choice, demand) = (StripeChoice::Addressed, Demand::of(Law::Constant(us(10))));
-    Hop::Raid { visit: Box::new(RaidVisit { group, access, choice, demand }) }
+    Hop::Raid { visit: Arc::new(RaidVisit { group, access, choice, demand }) }
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn without_an_arm_that_is_up_ios_wait_or_give_up() {
 fn a_link_carries_more_or_less_or_nothing() {
     let mut network = Network::new();
     let station = network.station(Station::Links { rates: vec![100_000_000] });
-    let cross = Hop::Cross { station, links: vec![0], scale: 1.0, extra: 0 };
+    let cross = Hop::Cross { station, links: [0].into(), scale: 1.0, extra: 0 };
     network.load(every(10, 1, vec![cross]));
     let rate = |rate| Change::LinkRate { station, link: 0, rate };
     check(&network, &[20]);

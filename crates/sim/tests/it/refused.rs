@@ -24,7 +24,7 @@ fn visit() -> Hop {
 }
 
 fn cross(links: &[u16], scale: f64) -> Hop {
-    Hop::Cross { station: LINKS, links: links.to_vec(), scale, extra: 0 }
+    Hop::Cross { station: LINKS, links: links.into(), scale, extra: 0 }
 }
 
 const fn take(tokens: u32) -> Hop {
@@ -65,7 +65,10 @@ fn routes() {
         (vec![visit(), unknown], "load 0, class 0, hop 1: there is no station 7"),
         (vec![slow], "the time per byte"),
         (vec![Hop::visit(LINKS, Law::ZERO)], "which are crossed"),
-        (vec![Hop::Cross { station: HERE, links: vec![0], scale: 1.0, extra: 0 }], "is not links"),
+        (
+            vec![Hop::Cross { station: HERE, links: [0].into(), scale: 1.0, extra: 0 }],
+            "is not links",
+        ),
         (vec![cross(&[], 1.0)], "crosses links that are not 0 to 1"),
         (vec![cross(&[2], 1.0)], "crosses links that are not 0 to 1"),
         (vec![cross(&[1, 1], 1.0)], "twice"),

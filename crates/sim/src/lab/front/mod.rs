@@ -108,15 +108,25 @@ pub struct PathArm {
 impl Approach {
     /// The whole route, with the array's hops for each path: as many as there are arms.
     pub fn route(self, arrays: Vec<Vec<Hop>>) -> Vec<Hop> {
-        let whole = |(arm, array): (PathArm, Vec<Hop>)| [arm.out, array, arm.home].concat();
+        let whole = |(arm, array): (PathArm, Vec<Hop>)| joined([arm.out, array, arm.home]);
         let mut arms: Vec<Vec<Hop>> = self.arms.into_iter().zip(arrays).map(whole).collect();
         let middle = match self.selector {
             Some(selector) => vec![Hop::Branch { selector, arms }],
             None if arms.is_empty() => Vec::new(),
             None => arms.swap_remove(0),
         };
-        [self.before, middle, self.after].concat()
+        joined([self.before, middle, self.after])
     }
+}
+
+/// These parts of a route in a row.
+fn joined(parts: [Vec<Hop>; 3]) -> Vec<Hop> {
+    let all: usize = parts.iter().map(Vec::len).sum();
+    let mut parts = parts.into_iter();
+    let mut hops = parts.next().unwrap_or_default();
+    hops.reserve_exact(all - hops.len());
+    parts.for_each(|mut part| hops.append(&mut part));
+    hops
 }
 
 impl Front {
@@ -170,7 +180,7 @@ impl Front {
         way: usize,
         dir: Dir,
         sizes: &[(u32, f64)],
-        draft: &Draft,
+        draft: &mut Draft,
     ) -> Approach {
         let way_of = &topology.ways[way];
         let shared = paths::shared(topology, way_of);
@@ -224,10 +234,10 @@ impl Front {
         line: &PathMedium,
         dir: Dir,
         sizes: &[(u32, f64)],
-        draft: &Draft,
+        draft: &mut Draft,
     ) -> PathArm {
         let burden = line.medium.burden(dir, sizes);
-        let (mut out, mut home) = (Vec::new(), Vec::new());
+        let (mut out, mut home) = (Vec::with_capacity(hops.len()), Vec::new());
         let (mut read, mut write, mut both) = (Vec::new(), Vec::new(), Vec::new());
         for (at, hop) in hops.iter().enumerate() {
             let stage = self.stage(*hop);
@@ -259,10 +269,11 @@ impl Front {
         }
         // Bytes are those of full frames at the widest MTU of the wires; this path may have smaller ones.
         let units = |bytes: f64| (bytes * line.scale).round() as u32;
-        let (along, against) = match dir {
-            Dir::Read => ([read, both].concat(), write),
-            _ => ([write, both].concat(), read),
+        let (mut along, against) = match dir {
+            Dir::Read => (read, write),
+            _ => (write, read),
         };
+        along.append(&mut both);
         let data = draft.cross(&along, line.scale, units(burden.along));
         let small = burden.against_per_byte * line.scale;
         let control = draft.cross(&against, small, units(burden.against));

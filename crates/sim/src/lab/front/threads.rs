@@ -110,11 +110,11 @@ impl<'a> FrontBuilder<'a> {
 
     /// The initiator thread of a VM on a machine with threads.
     pub(super) fn initiator(&mut self, host: &str, vm: &str) -> Option<PassWork> {
-        let issuing = self.issuing().len();
         let threads = self.threads.get(host)?;
         if let Some(known) = threads.initiators.get(vm) {
             return Some(*known);
         }
+        let issuing = self.issuing().len();
         // Initiators poll only while they leave a processor to the target.
         let poll = if issuing < threads.cores as usize { threads.poll } else { 0.0 };
         let thread = threads.cores + threads.initiators.len() as u32;

@@ -5,6 +5,7 @@ use crate::model::{
     Class, Demand, Hop, Law, Load, Network, PoolId, RaidVisit, Source, Station, StationId,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use workload::IoDemand;
 
 /// Limit of hops of one route, arms and copies included: a thousand paths of a RAID volume.
@@ -49,14 +50,13 @@ fn depth(hops: &[Hop]) -> usize {
 }
 
 /// The routes within a hop.
-fn inner(hop: &Hop) -> Vec<&[Hop]> {
-    match hop {
-        Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
-            routes.iter().map(Vec::as_slice).collect()
-        }
-        Hop::Fork { route } => vec![&**route],
-        _ => Vec::new(),
-    }
+fn inner(hop: &Hop) -> impl Iterator<Item = &[Hop]> {
+    let (routes, copy): (&[Vec<Hop>], Option<&[Hop]>) = match hop {
+        Hop::Branch { arms: routes, .. } | Hop::Together { routes } => (routes, None),
+        Hop::Fork { route } => (&[], Some(route)),
+        _ => (&[], None),
+    };
+    routes.iter().map(Vec::as_slice).chain(copy)
 }
 
 /// Hops of a route, arms and copies included. Clones of one background copy's route count once, as they are laid out once;
@@ -64,7 +64,7 @@ fn inner(hop: &Hop) -> Vec<&[Hop]> {
 pub fn count(hops: &[Hop], copies: &mut BTreeSet<*const Hop>) -> usize {
     let mut within = |hop: &Hop| match hop {
         Hop::Fork { route } if !copies.insert(route.as_ptr()) => 0,
-        hop => inner(hop).into_iter().map(|route| count(route, copies)).sum::<usize>(),
+        hop => inner(hop).map(|route| count(route, copies)).sum::<usize>(),
     };
     hops.len() + hops.iter().map(&mut within).sum::<usize>()
 }
@@ -81,10 +81,11 @@ impl RouteCheck<'_> {
     fn route(&mut self, hops: &[Hop], mut held: HeldTokens) -> Result<(), (usize, String)> {
         let skips = |hop: &Hop| matches!(hop, Hop::Skip { .. } | Hop::SkipHeld { .. });
         let skips = hops.iter().any(skips);
-        let mut before = Vec::new();
+        // What was held: each as long as it did not change, and which it was before each hop.
+        let (mut all, mut before) = (Vec::new(), Vec::new());
         for (number, hop) in hops.iter().enumerate() {
             if skips {
-                before.push(held.clone());
+                note(&held, &mut all, &mut before);
             }
             self.hop(hop).map_err(|problem| (number, problem))?;
             match hop {
@@ -102,7 +103,7 @@ impl RouteCheck<'_> {
             let problem = format!("ends with tokens of pool {}; give them back", pool.0);
             return Err((hops.len(), problem));
         }
-        before.push(held);
+        note(&held, &mut all, &mut before);
         for (number, hop) in hops.iter().enumerate() {
             let (Hop::Skip { hops: over, .. } | Hop::SkipHeld { hops: over, .. }) = hop else {
                 continue;
@@ -110,7 +111,7 @@ impl RouteCheck<'_> {
             let target = number + 1 + *over as usize;
             match before.get(target) {
                 None => return Err((number, "skips beyond the end of the route".to_owned())),
-                Some(held) if *held != before[number] => {
+                Some(held) if all[*held] != all[before[number]] => {
                     return Err((number, "skips tokens that are taken or given back".to_owned()));
                 }
                 Some(_) => {}
@@ -120,7 +121,12 @@ impl RouteCheck<'_> {
     }
 
     /// Checks a route within a hop.
-    fn within(&mut self, what: &str, hops: &[Hop], held: HeldTokens) -> Result<(), String> {
+    fn within(
+        &mut self,
+        what: impl fmt::Display,
+        hops: &[Hop],
+        held: HeldTokens,
+    ) -> Result<(), String> {
         self.route(hops, held)
             .map_err(|(hop, problem)| format!("{what}, hop {hop} of it: {problem}"))
     }
@@ -161,7 +167,7 @@ impl RouteCheck<'_> {
                 }
                 self.arms.push(selector.0);
                 for (number, arm) in arms.iter().enumerate() {
-                    self.within(&format!("arm {number}"), arm, HeldTokens::new())?;
+                    self.within(format_args!("arm {number}"), arm, HeldTokens::new())?;
                 }
                 self.arms.pop();
                 Ok(())
@@ -183,7 +189,7 @@ impl RouteCheck<'_> {
                     return Err("no routes for the copies; give at least one".to_owned());
                 }
                 for (number, route) in routes.iter().enumerate() {
-                    self.within(&format!("copy {number}"), route, HeldTokens::new())?;
+                    self.within(format_args!("copy {number}"), route, HeldTokens::new())?;
                 }
                 Ok(())
             }
@@ -274,6 +280,14 @@ impl RouteCheck<'_> {
     }
 }
 
+/// Notes what is held before a hop.
+fn note(held: &HeldTokens, all: &mut Vec<HeldTokens>, before: &mut Vec<usize>) {
+    if all.last() != Some(held) {
+        all.push(held.clone());
+    }
+    before.push(all.len() - 1);
+}
+
 /// Applies a hop to the tokens held.
 pub(crate) fn hold(held: &mut HeldTokens, hop: &Hop) {
     match hop {
@@ -331,9 +345,15 @@ fn bound(network: &Network, route: &[Hop]) -> Option<CopyBound> {
             if rests(hop) {
                 least = least.min(now);
             }
-            let mut after = vec![(pool, now)];
-            hold(&mut after, hop);
-            now = after.iter().find(|(of, _)| *of == pool).map_or(0, |(_, tokens)| *tokens);
+            now += match hop {
+                Hop::Take { pool: of, tokens } if *of == pool => i64::from(*tokens),
+                Hop::Give { pool: of, tokens } if *of == pool => -i64::from(*tokens),
+                Hop::Fork { route } => {
+                    let moved = net_of(route).into_iter().find(|(of, _)| *of == pool);
+                    moved.map_or(0, |(_, tokens)| tokens)
+                }
+                _ => 0,
+            };
         }
         u64::try_from(least).ok().filter(|least| *least > 0)
     };

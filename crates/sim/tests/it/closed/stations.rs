@@ -74,7 +74,7 @@ fn processor_sharing_is_insensitive_to_the_distribution() {
 fn one_link_is_a_shared_server() {
     let mut network = Network::new();
     let link = network.station(Station::Links { rates: vec![1_000_000_000] });
-    let cross = Hop::Cross { station: link, links: vec![0], scale: 1.0, extra: 48 };
+    let cross = Hop::Cross { station: link, links: [0].into(), scale: 1.0, extra: 48 };
     network.load(Load::open(exponential(3.0), 1 << 16, Class::read(1952, vec![cross])));
     let study = simulated(&network);
     check(&study, "time", stay(0), 2e-6 / (1.0 - 2.0 / 3.0));

@@ -81,7 +81,7 @@ fn a_queue_limit_before_a_delay_is_the_limit() {
 fn two_full_hops_are_both_named() {
     let mut lab = Lab::default();
     let wires = lab.links(&["near", "far", "wide"], &[400_000_000, 400_000_000, 800_000_000]);
-    let cross = Hop::Cross { station: wires, links: vec![0, 1, 2], scale: 1.0, extra: 0 };
+    let cross = Hop::Cross { station: wires, links: [0, 1, 2].into(), scale: 1.0, extra: 0 };
     lab.issuer("stream", Load::closed(16, constant(1), Class::read(65_536, vec![cross])));
     check(&lab.plant, &[&["near", "far"], &["near", "far", "wide"]]);
 }
@@ -140,7 +140,7 @@ pub fn large() -> Plant {
                     Hop::Take { pool: lun, tokens: 1 },
                     Hop::Skip { chance: 0.5, hops: 1 },
                     Hop::Spread { first, count: 16, demand },
-                    Hop::Cross { station: wires, links: vec![0], scale: 1.02, extra: 100 },
+                    Hop::Cross { station: wires, links: [0].into(), scale: 1.02, extra: 100 },
                     Hop::Give { pool: lun, tokens: 1 },
                     Hop::Give { pool: queue, tokens: 1 },
                 ],

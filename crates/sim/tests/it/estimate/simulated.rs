@@ -204,7 +204,7 @@ fn streams_over_links() {
             let links = vec![0, number as u16 + 1];
             let route = vec![
                 Hop::visit(media, exponential(60)),
-                Hop::Cross { station: wires, links, scale: 1.03, extra: 48 },
+                Hop::Cross { station: wires, links: links.into(), scale: 1.03, extra: 48 },
             ];
             let load = Load::closed(depth, constant(5), Class::read(65_536, route));
             lab.issuer(&format!("stream{number}"), load);

@@ -199,7 +199,7 @@ fn several_open_loads() {
         let wire = lab.links(&["wire"], &[100_000_000]);
         for bytes in [10_000, 50_000] {
             let gap = Law::Exponential(Ps((f64::from(bytes) * 1e4 * 2.0 / load).round() as u64));
-            let cross = Hop::Cross { station: wire, links: vec![0], scale: 1.0, extra: 0 };
+            let cross = Hop::Cross { station: wire, links: [0].into(), scale: 1.0, extra: 0 };
             lab.issuer("w", Load::open(gap, ENDLESS, Class::read(bytes, vec![cross])));
         }
         let of = estimate(&lab.plant);

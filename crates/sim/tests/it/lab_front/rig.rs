@@ -54,7 +54,7 @@ impl Rig<'_> {
         let device = draft.network().station(Station::Delay);
         for (way, dir, bytes, outstanding) in self.loads {
             let sizes = [(*bytes, 1.0)];
-            let approach = front.approach(&topology, *way, *dir, &sizes, &draft);
+            let approach = front.approach(&topology, *way, *dir, &sizes, &mut draft);
             let law = Law::Uniform(Ps::ZERO, Ps::micros(2 * self.device));
             let hop = Hop::visit(device, law);
             let arrays = vec![vec![hop]; approach.arms.len()];

@@ -254,7 +254,7 @@ fn hops(draft: &Draft, stations: &[Station]) -> Vec<Hop> {
     let station = StationId(number);
     let hop = match &stations[number as usize] {
         Station::Links { .. } => {
-            Hop::Cross { station, links: draft.links.clone(), scale: 1.25, extra: 38 }
+            Hop::Cross { station, links: draft.links.clone().into(), scale: 1.25, extra: 38 }
         }
         Station::Batch { .. } => Hop::visit(station, Law::ZERO),
         _ => {

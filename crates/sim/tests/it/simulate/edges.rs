@@ -20,7 +20,12 @@ fn wires(_: &Step) -> Plant {
     let fast = plant.network.station(Station::Links { rates: vec![1000 * RATE] });
     let slow = plant.network.station(Station::Links { rates: vec![RATE, 4 * RATE, 4 * RATE] });
     for (number, group) in ["t1", "t2"].into_iter().enumerate() {
-        let cross = |station, links| Hop::Cross { station, links, scale: 1.0, extra: 0 };
+        let cross = |station, links: Vec<u16>| Hop::Cross {
+            station,
+            links: links.into(),
+            scale: 1.0,
+            extra: 0,
+        };
         let route = vec![cross(fast, vec![0]), cross(slow, vec![0, 1 + number as u16])];
         let load = Load::closed(DEPTH, Law::ZERO, Class::read(BYTES, route));
         plant.issuers.push(Issuer {

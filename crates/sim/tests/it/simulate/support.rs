@@ -72,7 +72,7 @@ pub fn plant_with(step: &Step, time: Law) -> Plant {
             vec![
                 Hop::Take { pool, tokens: 1 },
                 Hop::visit(station, time.clone()),
-                Hop::Cross { station: wire, links: vec![way, 2], scale: 1.0, extra: 100 },
+                Hop::Cross { station: wire, links: [way, 2].into(), scale: 1.0, extra: 100 },
                 Hop::Give { pool, tokens: 1 },
             ]
         };

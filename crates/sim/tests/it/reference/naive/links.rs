@@ -86,7 +86,7 @@ fn paths_of(hops: &[Hop], station: usize, paths: &mut Vec<Vec<u16>>) {
     for hop in hops {
         match hop {
             Hop::Cross { station: of, links, .. } if of.0 as usize == station => {
-                let mut links = links.clone();
+                let mut links = links.to_vec();
                 links.sort_unstable();
                 if !paths.contains(&links) {
                     paths.push(links);

@@ -447,7 +447,7 @@ impl World {
                 let bytes = f64::from(self.class(&who).bytes) * scale + 0.5;
                 let bytes = bytes as u64 + u64::from(extra);
                 let work = i128::from(bytes) * 1024 * 1_000_000_000_000;
-                return self.share(station.0 as usize, who, links, work);
+                return self.share(station.0 as usize, who, links.to_vec(), work);
             }
             Hop::Branch { selector, arms } => {
                 return self.branch(selector.0 as usize, &arms, who);
