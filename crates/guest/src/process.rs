@@ -1,7 +1,7 @@
 //! A running guest: QEMU's process, its control channel, the ports, the last lines of its console.
 
 use crate::init;
-use crate::initramfs::{self, Initramfs};
+use crate::initramfs::{Initramfs, Packing};
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Wiring};
 use crate::modules::{Module, ModuleError, ModuleTree};
@@ -67,23 +67,31 @@ pub enum GuestError {
 pub struct Image {
     kernel: Kernel,
     file: fs::File,
+    packing: Packing,
     /// Bytes unpacked, and as the guest gets it.
     sizes: [u64; 2],
 }
 
 /// Bytes of memory that a kernel takes for itself, its modules and the first process.
-const KERNEL_MEMORY: u64 = 92 << 20;
+const KERNEL_MEMORY: u64 = 84 << 20;
 
 impl Image {
-    /// Writes an initramfs: the program with its libraries, these modules, and all that they need.
+    /// Writes an initramfs: the program with its libraries, these modules, and all that they need. `room` is the memory of a guest
+    /// that boots it, in bytes: where that is scarce, the image is packed tighter.
     /// # Errors
     /// A module is missing, the program cannot be read, or the image cannot be written.
-    pub fn new(kernel: &Kernel, executable: &Path, modules: &[&str]) -> Result<Image, GuestError> {
+    pub fn new(
+        kernel: &Kernel,
+        executable: &Path,
+        modules: &[&str],
+        room: u64,
+    ) -> Result<Image, GuestError> {
         let first = program::loadable(executable)?;
-        Image::of_files(kernel, &first, &program::libraries(executable)?, modules)
+        Image::of_files(kernel, &first, &program::libraries(executable)?, modules, room)
     }
 
-    /// Writes an initramfs with this first process, these files and modules, and all modules that these need.
+    /// Writes an initramfs with this first process, these files and modules, and all modules that these need. `room` is the
+    /// memory of a guest that boots it, in bytes: where that is scarce, the image is packed tighter.
     /// # Errors
     /// A module is missing, or the image cannot be written.
     pub fn of_files(
@@ -91,31 +99,34 @@ impl Image {
         first: &[u8],
         files: &[GuestFile],
         modules: &[&str],
+        room: u64,
     ) -> Result<Image, GuestError> {
-        let io = |what: String| move |why| GuestError::Io { what, why };
         let loaded = ModuleTree::of(kernel)?.closure(modules)?;
-        let made = "writing the guests' image".to_owned();
-        let file = rustix::fs::memfd_create("initramfs", rustix::fs::MemfdFlags::CLOEXEC)
-            .map_err(|why| io(made.clone())(why.into()))?;
-        let file = fs::File::from(file);
-        let unpacked = write(&file, first, files, &loaded).map_err(io(made.clone()))?;
-        let packed = file.metadata().map_err(io(made))?.len();
-        Ok(Image { kernel: kernel.clone(), file, sizes: [unpacked, packed] })
+        let io = |why| GuestError::Io { what: "writing the guests' image".to_owned(), why };
+        let archive = archive(first, files, &loaded).map_err(io)?;
+        let packed = |packing| Image::packed(kernel, &archive, packing).map_err(io);
+        let fast = packed(Packing::Lz4)?;
+        if fast.memory() > room { packed(Packing::Gzip) } else { Ok(fast) }
     }
 
-    /// Bytes of memory that a guest needs at least to boot it: at one moment it is there packed and unpacked.
+    /// Writes an archive into a file that vanishes with the image.
+    fn packed(kernel: &Kernel, archive: &[u8], packing: Packing) -> io::Result<Image> {
+        let file = rustix::fs::memfd_create("initramfs", rustix::fs::MemfdFlags::CLOEXEC)?;
+        let file = fs::File::from(file);
+        packing.write(archive, &mut io::BufWriter::new(&file))?;
+        let sizes = [archive.len() as u64, file.metadata()?.len()];
+        Ok(Image { kernel: kernel.clone(), file, packing, sizes })
+    }
+
+    /// Bytes of memory that a guest needs at least to boot it, in whole MiB: at one moment it is there packed and unpacked.
     pub fn memory(&self) -> u64 {
-        KERNEL_MEMORY + self.sizes.iter().sum::<u64>()
+        let needed = KERNEL_MEMORY + self.packing.buffer() + self.sizes.iter().sum::<u64>();
+        needed.next_multiple_of(1 << 20)
     }
 }
 
-/// Writes an image into a file; how many bytes it has unpacked.
-fn write(
-    file: &fs::File,
-    first: &[u8],
-    files: &[GuestFile],
-    modules: &[Module],
-) -> io::Result<u64> {
+/// What an image holds, not yet packed.
+fn archive(first: &[u8], files: &[GuestFile], modules: &[Module]) -> io::Result<Vec<u8>> {
     let mut archive = Initramfs::new(Vec::new());
     for directory in ["dev", "proc", "sys", "tmp", "guest", &init::MODULES[1..]] {
         archive.directory(directory)?;
@@ -132,9 +143,7 @@ fn write(
     }
     archive.file(&init::ORDER[1..], 0o644, order.as_bytes())?;
     archive.file(&init::MARK[1..], 0o644, b"guest\n")?;
-    let archive = archive.finish()?;
-    initramfs::compress(&archive, &mut io::BufWriter::new(file))?;
-    Ok(archive.len() as u64)
+    archive.finish()
 }
 
 /// A guest that runs. It ends when this is dropped, and when this process ends.

@@ -98,7 +98,8 @@ fn a_disk_is_found_by_its_serial_number_behind_every_adapter() {
     // Two writers of one file would be refused.
     let drives: Vec<Drive> = drives.into_iter().filter(|drive| drive.serial != "FILE6").collect();
     let machine = machine(&kernel, drives.clone());
-    let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
+    let image = Image::new(&kernel, &first_process(), &machine.modules(), machine.memory)
+        .expect("an image");
     let mut guest = Guest::start(&machine, &image, &keeper()).unwrap_or_else(|why| panic!("{why}"));
     let mut lines = Lines::of(&mut guest);
     for (number, drive) in (0..).zip(&drives) {
@@ -131,7 +132,10 @@ fn a_guest_stops_goes_on_moves_without_losing_a_line_loses_its_power_and_panics(
     let mut machine = machine(&kernel, vec![disk(Adapter::Pvscsi)]);
     let kept = || Some(KeptMemory::new(64 * MIB).expect("memory"));
     machine.kept = kept();
-    let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
+    let of_room = |room| Image::new(&kernel, &first_process(), &machine.modules(), room);
+    // Where there is no room, it is packed tightest.
+    let image = of_room(0).expect("an image");
+    assert!(image.memory() < of_room(u64::MAX).expect("an image").memory());
     let mut guest = Guest::start(&machine, &image, &keeper()).expect("a guest");
     let mut lines = Lines::of(&mut guest);
     assert!(lines.ask("disk MOVES").ends_with(" 8388608"), "{}", guest.console());
@@ -190,7 +194,8 @@ fn a_guest_stops_goes_on_moves_without_losing_a_line_loses_its_power_and_panics(
 fn what_cannot_start_says_why() {
     let Some(kernel) = kernel() else { return };
     let mut machine = machine(&kernel, Vec::new());
-    let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
+    let image = Image::new(&kernel, &first_process(), &machine.modules(), machine.memory)
+        .expect("an image");
     machine.drives.push(Drive {
         adapter: Adapter::Nvme,
         controller: 0,
@@ -200,7 +205,7 @@ fn what_cannot_start_says_why() {
     });
     let why = Guest::start(&machine, &image, &keeper()).err().expect("no guest").to_string();
     assert!(why.contains("/nowhere/disk") && why.contains("No such file"), "{why}");
-    let none = Image::new(&kernel, &first_process(), &["no-such-module"]);
+    let none = Image::new(&kernel, &first_process(), &["no-such-module"], u64::MAX);
     let why = none.err().expect("no image").to_string();
     assert!(why.contains("no module no_such_module"), "{why}");
     let missing = Kernel::find(Some("/nowhere".as_ref())).expect_err("no kernel").to_string();

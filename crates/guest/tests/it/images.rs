@@ -1,7 +1,7 @@
 //! The image of a guest, read by another program.
 
-use guest::initramfs::Initramfs;
-use std::io::Write;
+use guest::initramfs::{Initramfs, Packing};
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 #[test]
@@ -37,4 +37,18 @@ fn cpio_reads_what_is_written() {
         assert!(lines[line].starts_with(start) && lines[line].ends_with(end), "{list}");
     }
     assert!(lines[1].contains(" 5 ") && lines[3].contains(" 5,   1"), "{list}");
+}
+
+#[test]
+fn gzip_reads_what_is_packed_tightest() {
+    let archive: Vec<u8> = (0..200_000_u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+    let mut file = tempfile::tempfile().expect("a file");
+    Packing::Gzip.write(&archive, &mut file).expect("it is written");
+    std::io::Seek::rewind(&mut file).expect("its start");
+    let gzip = Command::new("gzip").arg("-dc").stdin(file).stdout(Stdio::piped()).spawn();
+    let mut gzip = gzip.expect("gzip starts");
+    let mut read = Vec::new();
+    gzip.stdout.take().expect("its output").read_to_end(&mut read).expect("it is read");
+    assert!(gzip.wait().expect("it ends").success());
+    assert!(read == archive, "{} bytes of {}", read.len(), archive.len());
 }

@@ -72,7 +72,7 @@ pub fn links(scenario: &Scenario, orders: &GuestOrders) -> Result<Vec<AgentLink>
     enough_memory(&vms)?;
     let boot = Arc::new(boot().map_err(Failure::usage)?);
     let executable = std::env::current_exe().map_err(Failure::incomplete)?;
-    let mut images: BTreeMap<Vec<&str>, Arc<Image>> = BTreeMap::new();
+    let mut images: BTreeMap<(Vec<&str>, u64), Arc<Image>> = BTreeMap::new();
     let mut links = Vec::new();
     for vm in vms {
         if vm.name == AGENT {
@@ -93,14 +93,15 @@ pub fn links(scenario: &Scenario, orders: &GuestOrders) -> Result<Vec<AgentLink>
         }
         modules.sort_unstable();
         modules.dedup();
-        let image = match images.get(&modules) {
+        let kind = (modules, machine.memory);
+        let image = match images.get(&kind) {
             Some(image) => image.clone(),
             None => {
-                let image = image(&boot.kernel, &executable, by_kernel(vm), &modules);
+                let image = image(&boot.kernel, &executable, by_kernel(vm), &kind.0, kind.1);
                 let image = Arc::new(image.map_err(|why| {
                     Failure::usage(format!("the guest `{}` cannot boot: {why}", vm.name))
                 })?);
-                images.insert(modules, image.clone());
+                images.insert(kind, image.clone());
                 image
             }
         };
@@ -126,20 +127,21 @@ fn by_kernel(vm: &Vm) -> bool {
     vm.disks.iter().any(|disk| disk.by_kernel)
 }
 
-/// What guests boot: this program, and the kernel's initiator where some disk is reached by it.
+/// What guests with so much memory boot: this program, and the kernel's initiator where some disk is reached by it.
 fn image(
     kernel: &Kernel,
     executable: &Path,
     by_kernel: bool,
     modules: &[&str],
+    room: u64,
 ) -> Result<Image, String> {
     if !by_kernel {
-        return Image::new(kernel, executable, modules).map_err(|why| why.to_string());
+        return Image::new(kernel, executable, modules, room).map_err(|why| why.to_string());
     }
     let mut files = program::libraries(executable).map_err(|why| why.to_string())?;
     files.extend(initiator::files().map_err(|why| why.to_string())?);
     let first = program::loadable(executable).map_err(|why| why.to_string())?;
-    Image::of_files(kernel, &first, &files, modules).map_err(|why| why.to_string())
+    Image::of_files(kernel, &first, &files, modules, room).map_err(|why| why.to_string())
 }
 
 /// Refuses guests that this machine has no memory for.
