@@ -52,6 +52,15 @@ fn machine(kernel: &Kernel, drives: Vec<Drive>) -> Machine {
     }
 }
 
+/// What a guest without room boots, which is packed tightest.
+fn tightest(kernel: &Kernel, machine: &Machine) -> Image {
+    let of_room =
+        |room| Image::new(kernel, &first_process(), &machine.modules(), room).expect("an image");
+    let image = of_room(0);
+    assert!(image.memory() < of_room(u64::MAX).memory());
+    image
+}
+
 /// A conversation in lines.
 struct Lines {
     reader: BufReader<UnixStream>,
@@ -132,10 +141,7 @@ fn a_guest_stops_goes_on_moves_without_losing_a_line_loses_its_power_and_panics(
     let mut machine = machine(&kernel, vec![disk(Adapter::Pvscsi)]);
     let kept = || Some(KeptMemory::new(64 * MIB).expect("memory"));
     machine.kept = kept();
-    let of_room = |room| Image::new(&kernel, &first_process(), &machine.modules(), room);
-    // Where there is no room, it is packed tightest.
-    let image = of_room(0).expect("an image");
-    assert!(image.memory() < of_room(u64::MAX).expect("an image").memory());
+    let image = tightest(&kernel, &machine);
     let mut guest = Guest::start(&machine, &image, &keeper()).expect("a guest");
     let mut lines = Lines::of(&mut guest);
     assert!(lines.ask("disk MOVES").ends_with(" 8388608"), "{}", guest.console());
