@@ -81,7 +81,7 @@ fn root() -> &'static Path {
 fn sources() -> &'static [Source] {
     static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
         let mut found = Vec::new();
-        walk(root(), &mut found);
+        walk(root(), &made(), &mut found);
         found.sort_by(|a, b| a.path.cmp(&b.path));
         found
     });
@@ -92,17 +92,24 @@ fn rust_sources() -> impl Iterator<Item = &'static Source> {
     sources().iter().filter(|source| source.is_rust())
 }
 
-fn walk(dir: &Path, found: &mut Vec<Source>) {
+/// What the targets of the Makefile leave in the root, which `.gitignore` names.
+fn made() -> Vec<PathBuf> {
+    let ignored = std::fs::read_to_string(root().join(".gitignore")).expect("there is one");
+    let names = ignored.lines().filter_map(|line| line.strip_prefix('/'));
+    names.map(|name| root().join(name.trim_end_matches('/'))).collect()
+}
+
+fn walk(dir: &Path, made: &[PathBuf], found: &mut Vec<Source>) {
     const NOT_OURS: [&str; 6] = [".git", "target", "corpus", "artifacts", "seeds", "Cargo.lock"];
     const WRITTEN: [&str; 7] = ["rs", "md", "toml", "txt", "json", "snap", "sql"];
     for entry in std::fs::read_dir(dir).expect("the repository is readable").flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let kind = entry.file_type().expect("a file has a type");
-        if NOT_OURS.iter().any(|other| name == *other) {
+        if NOT_OURS.iter().any(|other| name == *other) || made.contains(&path) {
             continue;
         }
         if kind.is_dir() {
-            walk(&path, found);
+            walk(&path, made, found);
         } else if kind.is_file() && path.extension().is_none_or(|e| WRITTEN.iter().any(|w| e == *w))
         {
             // A file that is no text, or that vanished since it was listed, is no source.
