@@ -350,16 +350,7 @@ fn mortal(until: Until) -> AgentLink {
                 ToAgent::Arrange(_) if until == Until::SecondArrange && arranged == 1 => return,
                 ToAgent::Arrange(step) => {
                     arranged += 1;
-                    let (facts, depths, hops) = (Vec::new(), Vec::new(), Vec::new());
-                    FromAgent::Ready {
-                        step: step.index,
-                        facts,
-                        depths,
-                        planned: vec![],
-                        hops,
-                        same: vec![],
-                        places: vec![],
-                    }
+                    ready(step.index)
                 }
                 ToAgent::Start { .. } if until == Until::Start => return,
                 ToAgent::Start { .. } => FromAgent::Finished { step: arranged - 1 },

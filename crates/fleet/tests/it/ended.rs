@@ -38,17 +38,11 @@ fn agent(name: &'static str, plays: Plays, told: mpsc::Sender<Ns>) -> AgentLink 
     by_hand(name, move |mut end| {
         introduce(&mut end, name);
         let Ok(ToAgent::Prepare(step)) = end.inbox.recv() else { panic!("to prepare") };
-        let planned = vec![(step.workers[0].source, 1 << 19)];
-        let ready = FromAgent::Ready {
-            step: 0,
-            facts: vec![],
-            depths: vec![],
-            planned,
-            hops: vec![],
-            same: vec![],
-            places: vec![],
-        };
-        end.outbox.send(ready).unwrap();
+        let mut answer = ready(0);
+        if let FromAgent::Ready { planned, .. } = &mut answer {
+            planned.push((step.workers[0].source, 1 << 19));
+        }
+        end.outbox.send(answer).unwrap();
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };
         let began = at.since(epoch);
         let worker = &step.workers[0];

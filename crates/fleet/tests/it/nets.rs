@@ -372,18 +372,7 @@ fn check_unannounced(report: impl Fn(&StepSpec, Ns) -> FromAgent + Send + 'stati
     let agent = by_hand("local", move |mut end| {
         introduce(&mut end, "local");
         let Ok(ToAgent::Prepare(spec)) = end.inbox.recv() else { panic!("no step") };
-        let (facts, depths, hops) = (Vec::new(), Vec::new(), Vec::new());
-        end.outbox
-            .send(FromAgent::Ready {
-                step: 0,
-                facts,
-                depths,
-                planned: vec![],
-                hops,
-                same: vec![],
-                places: vec![],
-            })
-            .expect("it listens");
+        end.outbox.send(ready(0)).expect("it listens");
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("no start") };
         // What was announced is taken.
         let known = spec.nets().next().expect("a network load").sources.streams[0].0;

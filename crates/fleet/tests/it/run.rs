@@ -227,17 +227,7 @@ fn check_disorder(early: bool, says: impl Fn() -> FromAgent + Send + 'static, wh
         introduce(&mut end, "local");
         assert!(matches!(end.inbox.recv(), Ok(ToAgent::Prepare(_))));
         if !early {
-            end.outbox
-                .send(FromAgent::Ready {
-                    step: 0,
-                    facts: Vec::new(),
-                    depths: Vec::new(),
-                    planned: vec![],
-                    hops: Vec::new(),
-                    same: Vec::new(),
-                    places: Vec::new(),
-                })
-                .unwrap();
+            end.outbox.send(ready(0)).unwrap();
             assert!(matches!(end.inbox.recv(), Ok(ToAgent::Start { .. })));
         }
         end.outbox.send(says()).unwrap();
@@ -255,23 +245,12 @@ fn messages_out_of_order_lose_an_agent() {
         interval.source = record::SourceId(99);
         FromAgent::Intervals(vec![interval])
     };
-    let ready = |step| {
-        move || FromAgent::Ready {
-            step,
-            facts: Vec::new(),
-            depths: Vec::new(),
-            planned: Vec::new(),
-            hops: Vec::new(),
-            same: Vec::new(),
-            places: Vec::new(),
-        }
-    };
     let protocol = || AgentFailure::Protocol("a message it did not know".into());
-    check_disorder(true, ready(1), "with Ready");
+    check_disorder(true, || ready(1), "with Ready");
     check_disorder(true, || FromAgent::Finished { step: 0 }, "with Finished");
     check_disorder(true, || FromAgent::Intervals(Vec::new()), "with Intervals");
     check_disorder(true, || FromAgent::Counters(Vec::new()), "with Counters");
-    check_disorder(false, ready(0), "with Ready");
+    check_disorder(false, || ready(0), "with Ready");
     check_disorder(false, || FromAgent::Finished { step: 9 }, "with Finished");
     check_disorder(false, foreign, "with Intervals");
     check_disorder(

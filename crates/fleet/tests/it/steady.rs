@@ -65,17 +65,7 @@ fn without_the_rule_nobody_is_told_when_to_measure() {
     let agent = by_hand("local", |mut end| {
         introduce(&mut end, "local");
         let Ok(ToAgent::Prepare(step)) = end.inbox.recv() else { panic!("to prepare") };
-        end.outbox
-            .send(FromAgent::Ready {
-                step: 0,
-                facts: vec![],
-                depths: vec![],
-                planned: vec![],
-                hops: vec![],
-                same: vec![],
-                places: vec![],
-            })
-            .unwrap();
+        end.outbox.send(ready(0)).unwrap();
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };
         let mut list = intervals(&step, at.since(epoch));
         list.truncate(200);

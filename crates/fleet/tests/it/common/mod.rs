@@ -384,6 +384,19 @@ pub fn by_hand(name: &str, agent: impl FnOnce(AgentEnd) + Send + 'static) -> Age
     AgentLink::over(name, ours)
 }
 
+/// The answer of an agent that is ready for a step and has nothing to add.
+pub fn ready(step: u32) -> FromAgent {
+    FromAgent::Ready {
+        step,
+        facts: Vec::new(),
+        depths: Vec::new(),
+        planned: Vec::new(),
+        hops: Vec::new(),
+        same: Vec::new(),
+        places: Vec::new(),
+    }
+}
+
 /// Introduces an agent by hand, as any agent does.
 pub fn introduce(end: &mut AgentEnd, name: &str) {
     assert!(matches!(end.inbox.recv(), Ok(ToAgent::Hello { version: PROTOCOL, .. })));
