@@ -80,7 +80,10 @@ pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
         Format::Text => printed(scenario, &stages, &targets, lab.as_ref()),
         Format::Json => format!("{:#}\n", document(scenario, &stages, &targets, lab.as_ref())),
     })?;
-    Ok(exit_of(&targets, lab.as_ref()))
+    Ok(match emulated::is_refused(scenario) {
+        true => Exit::Usage,
+        false => exit_of(&targets, lab.as_ref()),
+    })
 }
 
 /// A lab that is not present, as the simulator would model it.

@@ -287,6 +287,18 @@ fn the_model_refuses_what_only_real_cables_suffer() {
     }
 }
 
+#[test]
+fn a_plan_says_why_its_lab_cannot_be_made() {
+    let apart = SCENARIO.replace("rate = \"4 MB/s\"", "rate = \"4 MB/s\", vlan = 20");
+    let bench = Bench::new(&apart);
+    let plan = bench.expect(2, &["plan", "s.toml"]).stdout;
+    let run = bench.expect(2, &["run", "s.toml", "--out", "r.wsr", "--quiet"]).stderr;
+    for said in [plan, run] {
+        assert!(said.contains("no VLAN joins `esx.nic` and `store`"), "{said}");
+        assert!(said.contains("s.toml:") && said.contains("in VLAN 20"), "{said}");
+    }
+}
+
 /// Two cables of a team: one conversation takes one of them, several take both, and none needs the one that fails.
 #[test]
 fn a_conversation_takes_one_cable_of_a_team() {
