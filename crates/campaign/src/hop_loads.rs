@@ -90,6 +90,7 @@ impl HopMeter {
             CounterId::WriteBytes => sum.bytes[1] += counter.value,
             CounterId::Busy => sum.busy += counter.value,
             CounterId::CpuBusy => sum.cpu += counter.value,
+            CounterId::CpuPolled => sum.cpu -= counter.value,
             CounterId::CpuCount => sum.processors = counter.value,
             CounterId::PortRate => sum.rate = counter.value,
             _ => {}

@@ -127,6 +127,11 @@ impl Integrals {
         self.by.get(&source)?.amount(id)
     }
 
+    /// The amount of all sources that counted it.
+    pub fn total(&self, id: CounterId) -> f64 {
+        self.by.values().filter_map(|of| of.amount(id)).sum()
+    }
+
     /// The mean of a source's level.
     pub fn mean(&self, source: SourceId, id: CounterId) -> Option<f64> {
         self.by.get(&source)?.level(id)

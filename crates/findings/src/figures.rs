@@ -17,7 +17,7 @@ use crate::proof::StepProof;
 use crate::served::Served;
 use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{Event, Loop, Testimony};
+use record::{CounterId, Event, Loop, Testimony};
 use scenario::{Plan, Steady};
 use serde::Serialize;
 
@@ -242,7 +242,11 @@ impl StepFigures {
             groups,
             testimony: pool.testimony,
             completeness: step.workers.iter().map(|w| completeness(step, w)).collect(),
-            generator: generator::judge(step, null),
+            generator: generator::judge(
+                step,
+                null,
+                step.integrals.total(CounterId::CpuPolled) / 1e9,
+            ),
             little: little::check(step),
             drift: drift(step).filter(|_| !is_observed),
             // What others issue is under no obligation to be steady.

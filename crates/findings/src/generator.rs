@@ -53,7 +53,7 @@ pub struct Generator {
     pub worst_worker: String,
     /// User-mode CPU time as a share of wall time.
     pub cpu_user_share: f64,
-    /// CPU time of both modes as a share of wall time.
+    /// CPU time of both modes as a share of wall time, without that in which workers looked for answers instead of sleeping.
     pub cpu_share: f64,
     /// Mean in flight as a share of the depth; `None` without closed loops that never think.
     pub fill: Option<f64>,
@@ -69,8 +69,9 @@ pub struct Generator {
     pub reasons: Vec<String>,
 }
 
-/// Judges a step. `null` is whether all its targets complete at once.
-pub(crate) fn judge(step: &StepData, null: bool) -> Generator {
+/// Judges a step. `null` is whether all its targets complete at once; its workers looked for answers for `polled` seconds,
+/// instead of sleeping.
+pub(crate) fn judge(step: &StepData, null: bool, polled: f64) -> Generator {
     let mut sum = Testimony::default();
     let (mut wall, mut ops) = (0.0, 0_u64);
     let (mut worst, mut worst_worker) = (0.0, String::new());
@@ -90,7 +91,7 @@ pub(crate) fn judge(step: &StepData, null: bool) -> Generator {
         own_share_worst: worst,
         worst_worker,
         cpu_user_share: share(sum.cpu_user.as_secs_f64(), wall),
-        cpu_share: share(sum.cpu_user.plus(sum.cpu_system).as_secs_f64(), wall),
+        cpu_share: share((sum.cpu_user.plus(sum.cpu_system).as_secs_f64() - polled).max(0.0), wall),
         fill: fill(&step.workers),
         late: sum.late,
         late_share: share(sum.late as f64, ops as f64),

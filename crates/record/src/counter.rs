@@ -117,6 +117,7 @@ counters! {
     Connections = "connections", "1", End, Hop, "open connections at a port";
     Cpu = "cpu", "ns", Time, Hop, "CPU time of the process that serves an array, all threads together";
     CpuBusy = "cpu-busy", "ns", Time, Hop, "time in which processors were busy, all of a machine together";
+    CpuPolled = "cpu-polled", "ns", Time, Hop, "of this, time in which workers looked for answers instead of sleeping";
     CpuCount = "cpu-count", "1", Setting, Hop, "processors of a machine";
     CpuSteal = "cpu-steal", "ns", Time, Hop, "time in which processors of a guest were ready and its host ran something else";
     CpuSoftirq = "cpu-softirq", "ns", Time, Hop, "time that processors spent on interrupts and what they leave to be done";

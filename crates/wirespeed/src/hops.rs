@@ -192,6 +192,7 @@ impl Sampler for CpuSampler {
             |counter, value: Option<f64>| HopReading { counter, value: value.unwrap_or(f64::NAN) };
         let readings = vec![
             reading(CounterId::CpuBusy, look.stat.map(|stat| stat.busy.0 as f64)),
+            reading(CounterId::CpuPolled, Some(san::initiator::polled().0 as f64)),
             reading(CounterId::CpuCount, look.stat.map(|stat| f64::from(stat.processors))),
         ];
         vec![Sample { at: look.at, readings }]

@@ -439,9 +439,11 @@ fn quota(counts: &OfSource, hop: &str, facts: &[Fact]) -> Option<Utilization> {
     Some(Utilization { share, gauge: Gauge::Quota, capacity: Some(quota) })
 }
 
-/// The processors of a machine, all that run on it together.
+/// The processors of a machine, all that run on it together. Workers that look for answers would sleep if anybody needed their
+/// processors.
 fn machine(counts: &OfSource) -> Option<Utilization> {
-    let busy = counts.rate(CounterId::CpuBusy)? / 1e9;
+    let polled = counts.rate(CounterId::CpuPolled).unwrap_or(0.0);
+    let busy = (counts.rate(CounterId::CpuBusy)? - polled).max(0.0) / 1e9;
     let count = counts.capacity(CounterId::CpuCount)?;
     Some(Utilization { share: (busy / count).min(1.0), gauge: Gauge::Busy, capacity: None })
 }

@@ -1,6 +1,6 @@
 //! Whether the generator is seen when it limits the load, and left alone when it does not.
 
-use crate::support::{Sketch, Work};
+use crate::support::{self, Sketch, Work};
 use findings::generator::Limit;
 
 #[track_caller]
@@ -49,6 +49,26 @@ fn own_time_and_cpu_time() {
     on(Work { cpu_user: 0.5, ..quiet() }, Limit::Suspect, "50% of their time in user mode");
     on(Work { cpu_user: 0.8, ..quiet() }, Limit::Limited, "80% of their time in user mode");
     on(Work { cpu_system: 0.9, ..quiet() }, Limit::Suspect, "95% busy");
+}
+
+/// How busy one worker and its machine's two processors are found, in the first step.
+fn found_busy(polled: f64) -> (Limit, f64) {
+    let counters = [("cpu-busy", 1.2e9), ("cpu-polled", polled), ("cpu-count", 2.0)];
+    let text = support::one_target("2s", "depth = 1");
+    let work = Work { cpu_system: 0.94, ..quiet() };
+    let analysis = Sketch::of(&text).hop("host.cpu", &counters).analyse(|_, _| work.clone());
+    let step = &analysis.steps[0];
+    let hops = &step.attribution.as_ref().expect("an attribution").hops;
+    let host = hops.iter().find(|hop| hop.hop == "host.cpu").expect("a hop");
+    (step.generator.limit, host.utilization.expect("a share"))
+}
+
+#[test]
+fn looking_for_answers_is_no_work() {
+    let (limit, share) = found_busy(0.0);
+    assert_eq!((limit, (share * 100.0).round()), (Limit::Suspect, 60.0));
+    let (limit, share) = found_busy(0.7e9);
+    assert_eq!((limit, (share * 100.0).round()), (Limit::NotLimited, 25.0));
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod tape_target;
 mod unit;
 mod url;
 
+pub use busy_poll::polled;
 pub use claim::Released;
 pub use client::CommandError;
 pub use dial::DialError;

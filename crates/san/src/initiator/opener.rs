@@ -1,5 +1,6 @@
 //! Builds a queue from targets: on the worker's own thread, before its start, each path gets its session.
 
+use super::busy_poll::BusyPoll;
 use super::keys;
 use super::link::Link;
 use super::lun::{OpenLun, fresh_isid};
@@ -15,7 +16,11 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// Opens queues to LUNs.
-pub(super) struct LunOpener(Vec<(RemoteAccess, Arc<OpenLun>)>);
+pub(super) struct LunOpener {
+    luns: Vec<(RemoteAccess, Arc<OpenLun>)>,
+    /// Processors of the process. The worker's thread may be pinned to one of them when it opens its queue.
+    processors: usize,
+}
 
 impl LunOpener {
     /// A queue over these targets.
@@ -28,8 +33,16 @@ impl LunOpener {
                 Err(_) => Err(Unreachable::Url("it is no LUN".to_owned())),
             }
         };
-        Ok(LunOpener(targets.into_iter().map(lun).collect::<Result<_, _>>()?))
+        Ok(LunOpener {
+            luns: targets.into_iter().map(lun).collect::<Result<_, _>>()?,
+            processors: processors(),
+        })
     }
+}
+
+/// Processors that the calling thread may use.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Bundles the targets at one place.
@@ -61,7 +74,7 @@ fn bundles(all: &[(RemoteAccess, Arc<OpenLun>)]) -> (Vec<Bundle>, Vec<TargetUnit
 
 impl Opener for LunOpener {
     fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError> {
-        let (bundles, mut targets) = bundles(&self.0);
+        let (bundles, mut targets) = bundles(&self.luns);
         let mut sessions = Vec::with_capacity(bundles.iter().map(|bundle| bundle.paths).sum());
         for bundle in &bundles {
             open_sessions(bundle, arena, &mut sessions, &mut targets)?;
@@ -70,11 +83,21 @@ impl Opener for LunOpener {
             target: "iSCSI".to_owned(),
             problem: format!("cannot create an event descriptor ({e})"),
         })?;
-        let (events, reports) = EventSender::new(names(&bundles, &self.0));
+        let (events, reports) = EventSender::new(names(&bundles, &self.luns));
         let how = how(&mut sessions, &bundles);
-        let accesses = self.0.into_iter().map(|(access, _)| access).collect();
-        let parts =
-            QueueParts { sessions, bundles, targets, accesses, inbox, events, reports, how };
+        let accesses = self.luns.into_iter().map(|(access, _)| access).collect();
+        let busy_poll = BusyPoll::new(self.processors, processors());
+        let parts = QueueParts {
+            sessions,
+            bundles,
+            targets,
+            accesses,
+            inbox,
+            events,
+            reports,
+            busy_poll,
+            how,
+        };
         Ok(Box::new(LunQueue::new(arena, parts)))
     }
 }

@@ -88,6 +88,7 @@ pub(super) struct QueueParts {
     pub inbox: RescueInbox,
     pub events: EventSender,
     pub reports: Box<dyn Reports>,
+    pub busy_poll: BusyPoll,
     pub how: String,
 }
 
@@ -123,8 +124,17 @@ pub(super) struct LunQueue {
 impl LunQueue {
     /// A queue whose sessions stand ready.
     pub fn new(arena: &Arena, parts: QueueParts) -> LunQueue {
-        let QueueParts { sessions, bundles, targets, accesses, inbox, events, reports, how } =
-            parts;
+        let QueueParts {
+            sessions,
+            bundles,
+            targets,
+            accesses,
+            inbox,
+            events,
+            reports,
+            busy_poll,
+            how,
+        } = parts;
         let slots = arena.slots() as usize;
         let mut queue = LunQueue {
             arena: arena.clone(),
@@ -132,7 +142,7 @@ impl LunQueue {
             ready: VecDeque::with_capacity(slots),
             resting: BinaryHeap::with_capacity(slots),
             polls: Vec::with_capacity(sessions.len() * Conn::MOST + 1),
-            busy_poll: BusyPoll::new(),
+            busy_poll,
             endings: Vec::with_capacity(slots),
             unclaimed: false,
             trouble: sessions.iter().any(|session| !session.is_open()),
@@ -303,9 +313,9 @@ impl LunQueue {
     /// A path's port moves no blocks any more, at least for this target.
     fn passive(&mut self, session: usize, target: usize, state: AccessState) {
         let (bundle, path) = self.place(session);
-        let Some(busy_poll) = self.targets[target].path_states.get_mut(path) else { return };
-        if busy_poll.state != state {
-            busy_poll.state = state;
+        let Some(known) = self.targets[target].path_states.get_mut(path) else { return };
+        if known.state != state {
+            known.state = state;
             let kind = PathEvent::Access { target: target as u16, state };
             self.events.tell(self.now, session, kind);
         }

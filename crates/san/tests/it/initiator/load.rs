@@ -69,6 +69,22 @@ fn every_way_to_move_data_keeps_it_whole_on_our_target() {
 }
 
 #[test]
+fn a_worker_that_is_pinned_polls_while_answers_come_soon() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return eprintln!("skipped: a worker polls only where a processor is left for the target");
+    }
+    let target = ours(&["ram:16MiB"]);
+    let reads = mixed(4096, 100.0, 1);
+    // Others may need the processors for a while.
+    let polled = (0..200).any(|_| {
+        sound(run(&step(vec![granted(&url(&target, 0))], 1, &reads, Ns::millis(200))), "reads");
+        san::initiator::polled() > Ns::ZERO
+    });
+    assert!(polled, "it slept through every wait");
+    target.stop().expect("it stops");
+}
+
+#[test]
 fn blocks_of_4096_bytes_and_odd_sizes_are_carried() {
     let target = ours(&["ram:16MiB,block=4096", "ram:16MiB"]);
     check(&url(&target, 0));
