@@ -6,7 +6,7 @@ use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::iostat::short;
 use super::lines::whole;
-use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical};
+use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical, length_of};
 use super::number::{Decimal, Marks, number, scaled};
 use super::stamp::{Calendar, DateOrder, Stamp, epoch, moments_by, stamp};
 use jiff::tz::TimeZone;
@@ -257,7 +257,7 @@ fn interval(text: &str) -> Option<i64> {
         "h" => 3600.0,
         _ => return None,
     };
-    (number > 0.0).then_some((number * unit * 1e9) as i64)
+    length_of(number * unit).filter(|length| *length > 0)
 }
 
 /// The map of a header, among those that come with the program; by its first bytes.

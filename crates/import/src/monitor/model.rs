@@ -19,7 +19,28 @@ pub struct Span {
     pub to: i64,
 }
 
+/// The latest moment of any file, in seconds since the Unix epoch: the year 2200.
+const LATEST: f64 = 7.26e9;
+/// The longest time that any file can mean, in seconds: thirty years.
+const LONGEST: f64 = 1e9;
+
+/// Nanoseconds since the Unix epoch of so many seconds; `None` where no file can mean them.
+pub fn moment_at(seconds: f64) -> Option<i64> {
+    (-LONGEST..=LATEST).contains(&seconds).then_some((seconds * 1e9) as i64)
+}
+
+/// Nanoseconds of a time of so many seconds; `None` where no file can mean them.
+pub fn length_of(seconds: f64) -> Option<i64> {
+    (0.0..=LONGEST).contains(&seconds).then_some((seconds * 1e9) as i64)
+}
+
 impl Span {
+    /// From a moment, for so many seconds; `None` where no file can mean them.
+    pub fn lasting(from: i64, seconds: f64) -> Option<Span> {
+        let to = from.checked_add(length_of(seconds)?)?;
+        (to > from && to <= ((LATEST + LONGEST) * 1e9) as i64).then_some(Span { from, to })
+    }
+
     /// Its length in seconds.
     pub fn seconds(self) -> f64 {
         (self.to - self.from) as f64 / 1e9

@@ -7,7 +7,7 @@ use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::iostat::{is_within, short};
 use super::lines::whole;
-use super::model::{Feed, Flow, Leg, Measure, Place, canonical};
+use super::model::{Feed, Flow, Leg, Measure, Place, canonical, moment_at};
 use super::stamp::{Stamp, moment, stamp};
 use record::{HopKind, Level};
 use std::collections::{BTreeMap, BTreeSet};
@@ -206,7 +206,7 @@ impl Reader<'_> {
             return true;
         }
         let seconds = time.strip_prefix("time ").and_then(|t| t.trim().parse::<f64>().ok());
-        let seconds = seconds.filter(|s| s.abs() < 9e9).map(|s| (s * 1e9) as i64);
+        let seconds = seconds.and_then(moment_at);
         let words = line.split_whitespace().count();
         let dated = || {
             let stamped = words <= 8 && stamp(time).is_some_and(|s| Stamp::is_dated(&s));

@@ -8,7 +8,7 @@ use super::format::MonitorFormat;
 use super::iostat::{is_within, short};
 use super::json::{Json, documents};
 use super::lines::whole;
-use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical};
+use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical, moment_at};
 use super::number::number;
 use super::stamp::{Stamp, moment, stamp};
 use record::{HopKind, Level};
@@ -71,13 +71,8 @@ fn query(feed: &mut Feed, text: &str) -> Result<Vec<Sample>, ReadError> {
         for pair in many.iter().chain(one) {
             let [at, value] = pair.items() else { continue };
             let (Some(at), Some(value)) = (at.number(), value.number()) else { continue };
-            if at.abs() < 9e9 {
-                out.push(Sample {
-                    name: name.clone(),
-                    labels: labels.clone(),
-                    at: (at * 1e9) as i64,
-                    value,
-                });
+            if let Some(at) = moment_at(at) {
+                out.push(Sample { name: name.clone(), labels: labels.clone(), at, value });
             }
         }
     }
@@ -103,7 +98,7 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
         let line = line.trim();
         let time = line.trim_start_matches('#').trim();
         let seconds = time.strip_prefix("time ").and_then(|t| t.trim().parse::<f64>().ok());
-        if let Some(at) = seconds.map(|s| (s * 1e9) as i64).or_else(|| {
+        if let Some(at) = seconds.and_then(moment_at).or_else(|| {
             stamp(time).filter(Stamp::is_dated).and_then(|_| moment(time, &options.calendar, 0))
         }) {
             (date, page) = (Some(at), page + 1);
@@ -141,7 +136,7 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
             (page, date) = (page + 1, None);
         }
         if clock {
-            told.insert(page, (value * 1e9) as i64);
+            told.extend(moment_at(value).map(|at| (page, at)));
             continue;
         }
         if own.or(date).is_none() {
@@ -166,8 +161,7 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
 /// The time of a sample: milliseconds, in OpenMetrics seconds.
 fn own_time(text: &str) -> Option<i64> {
     let number: f64 = text.parse().ok()?;
-    let scale = if number.abs() < 1e11 { 1e9 } else { 1e6 };
-    (number.abs() < 9e12).then_some((number * scale) as i64)
+    moment_at(if number.abs() < 1e11 { number } else { number / 1e3 })
 }
 
 fn number_of(text: &str) -> Option<f64> {

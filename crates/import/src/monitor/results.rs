@@ -13,7 +13,7 @@ use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::json::{Json, Mended, documents};
 use super::lines::whole;
-use super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::model::{Feed, Flow, Leg, Measure, Place, Span, moment_at};
 use record::{HopKind, Level};
 use std::io::BufRead;
 
@@ -41,7 +41,7 @@ fn noted(feed: &mut Feed, mended: &Mended) {
 /// Adds a row of a test, behind those before it; the test is a window.
 fn follow(feed: &mut Feed, span: Span, test: &str) -> usize {
     let from = feed.rows.last().map_or(span.from, |last| span.from.max(last.to));
-    let span = Span { from, to: span.to.max(from + 1) };
+    let span = Span { from, to: span.to.max(from.saturating_add(1)) };
     match feed.tests.last_mut().filter(|(name, _)| name == test) {
         Some((_, whole)) => whole.to = span.to,
         None => feed.tests.push((test.to_owned(), span)),
@@ -131,8 +131,9 @@ fn fio_document(feed: &mut Feed, json: &Json) {
     let mut from = end.unwrap_or(all) - all;
     for group in groups.iter().filter(|group| longest(group) > 0.0) {
         let length = longest(group);
-        let span = Span { from: (from * 1e6) as i64, to: ((from + length) * 1e6) as i64 };
+        let span = moment_at(from / 1e3).and_then(|from| Span::lasting(from, length / 1e3));
         from += length;
+        let Some(span) = span else { continue };
         let first = group.first().and_then(|job| job.get("jobname")).and_then(Json::text);
         let test = if groups.len() > 1 { first.unwrap_or("test") } else { "test" };
         let row = follow(feed, span, test);
@@ -297,9 +298,9 @@ fn iperf3_document(feed: &mut Feed, json: &Json) {
         if to - from < 0.01 {
             continue;
         }
-        let at = |s: f64| ((start + s) * 1e9) as i64;
+        let Some(span) = moment_at(start + from).zip(moment_at(start + to)) else { continue };
         let row = feed.rows.len();
-        feed.rows.push(Span { from: at(from), to: at(to) });
+        feed.rows.push(Span { from: span.0, to: span.1 });
         let share = if reverse { 1.0 } else { arrived };
         let flow = if reverse { Flow::Read } else { Flow::Write };
         feed.put(row, place, Measure::Bytes(flow), moved / (to - from) * share);

@@ -9,7 +9,7 @@ use super::counters::{Look, Looks};
 use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::lines::Lines;
-use super::model::{Feed, Flow, Measure, Place, canonical};
+use super::model::{Feed, Flow, Measure, Place, canonical, moment_at};
 use super::stamp::{Stamp, moment, stamp};
 use record::HopKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,7 +127,7 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
     let mut looks = Looks::default();
     let first = walks.first().and_then(|walk| walk.uptime);
     for (nth, walk) in walks.iter().enumerate() {
-        let up = walk.uptime.zip(first).map(|(now, then)| ((now - then) * 1e9) as i64);
+        let up = walk.uptime.zip(first).and_then(|(now, then)| moment_at(now - then));
         let by_length = options.interval.map(|length| nth as i64 * length);
         let Some(at) = walk.at.or(up.filter(|_| nth == 0 || up > Some(0))).or(by_length) else {
             return Err(ReadError::new(

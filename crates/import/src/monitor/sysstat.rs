@@ -277,7 +277,7 @@ fn interval_of(report: &Json, options: &Options) -> Result<Option<DatedSpan>, Re
     else {
         return Ok(None);
     };
-    if !(interval > 0.0 && interval < 1e7) {
+    if !(0.001..1e7).contains(&interval) {
         return Ok(None);
     }
     let Some(stamp) = stamp(&format!("{date} {time}")) else {

@@ -7,7 +7,7 @@ use super::super::Options;
 use super::super::error::ReadError;
 use super::super::format::MonitorFormat;
 use super::super::lines::whole;
-use super::super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::super::model::{Feed, Flow, Leg, Measure, Place, Span, length_of};
 use super::super::number::number;
 use super::super::stamp::moment;
 use super::{MOST, follow};
@@ -143,7 +143,7 @@ fn fill(feed: &mut Feed, test: &Test<'_>) {
     let rows: Vec<&Row<'_>> = test.rows.iter().filter(|row| row.sort == sort).collect();
     let longest = rows.iter().flat_map(|row| ["Read", "Write"].map(|side| test.seconds(row, side)));
     let longest = longest.flatten().fold(0.0, f64::max);
-    let ns = (longest * 1e9) as i64;
+    let ns = length_of(longest).unwrap_or(0);
     let began = test.began.zip(test.ended).filter(|(from, to)| to > from);
     let span = match (began, ns) {
         (Some((_, to)), ns) if ns > 0 => Span { from: to - ns, to },

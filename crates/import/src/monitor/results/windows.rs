@@ -54,8 +54,8 @@ pub(in super::super) fn diskspd(
     let mut from = began;
     for (nth, span) in spans.iter().enumerate() {
         let seconds = number(span, "TestTimeSeconds").unwrap_or(0.0);
-        let to = from + (seconds * 1e9) as i64;
-        let row = follow(&mut feed, Span { from, to }, &format!("time span {}", nth + 1));
+        let Some(lasting) = Span::lasting(from, seconds) else { continue };
+        let row = follow(&mut feed, lasting, &format!("time span {}", nth + 1));
         targets(&mut feed, row, span, &host, seconds);
         if let Some(used) = number(span, "CpuUtilization/Average/UsagePercent") {
             let place = feed.place(Place::new(HopKind::HostCpu, "host.cpu", host.clone()));
@@ -64,7 +64,7 @@ pub(in super::super) fn diskspd(
                 feed.put(row, place, Measure::Processors, count);
             }
         }
-        from = to;
+        from = lasting.to;
     }
     feed.finish()
 }
@@ -133,7 +133,7 @@ pub(in super::super) fn ntttcp(name: &str, from: impl BufRead) -> Result<Feed, R
                 .or_else(|| of_metric("throughput", "mbps").map(|mb| mb * 1e6 / 8.0));
             let Some(rate) = rate else { continue };
             let start = feed.rows.last().map_or(0, |row| row.to);
-            let span = Span { from: start, to: start + (seconds * 1e9) as i64 };
+            let Some(span) = Span::lasting(start, seconds) else { continue };
             let row = follow(&mut feed, span, "test");
             let host = of.get("computername").and_then(Json::text).unwrap_or_default().to_owned();
             let side = if flow == Flow::Write { "sends" } else { "receives" };

@@ -7,7 +7,7 @@ use super::super::Options;
 use super::super::error::ReadError;
 use super::super::format::MonitorFormat;
 use super::super::lines::Lines;
-use super::super::model::{Feed, Flow, Measure};
+use super::super::model::{Feed, Flow, Measure, length_of};
 use super::super::number::scaled;
 use super::{Reader, TICK};
 use record::Level;
@@ -174,8 +174,9 @@ impl Texts {
             // `portperfshow -t 10` prints every ten seconds.
             let every =
                 words.iter().position(|word| *word == "-t").and_then(|at| words.get(at + 1));
-            let every = every.and_then(|word| word.parse::<f64>().ok()).filter(|s| *s >= 1.0);
-            self.reader.every = every.map_or(self.reader.every, |s| Some((s * 1e9) as i64));
+            let every =
+                every.and_then(|word| word.parse::<f64>().ok()).filter(|s| (1.0..1e6).contains(s));
+            self.reader.every = every.map_or(self.reader.every, length_of);
             return true;
         }
         let [first, second, ..] = words else { return false };

@@ -1,6 +1,7 @@
 //! Monitoring files as tables: one system in every version, locale and encoding, broken and cut off anywhere; and tables as a
 //! record.
 
+mod absurd;
 mod arrays;
 mod joined;
 mod pdh;
