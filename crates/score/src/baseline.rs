@@ -112,6 +112,7 @@ const NEUTRAL: &[(&str, &str)] = &[
     ("cpu_per_packet", NO_TIME),
     ("cpu_per_packet_offload", NO_TIME),
     ("cpu_per_byte", NO_TIME_A_BYTE),
+    ("cpu_per_byte_apart", NO_TIME_A_BYTE),
     ("file_cpu_per_io", NO_TIME),
     ("file_cpu_per_byte", NO_TIME_A_BYTE),
     ("latency", NO_TIME),

@@ -60,6 +60,11 @@ const HYPERVISOR: &[FigureDef] = &[
         "CPU time of a pass of the initiator's and one of the target's thread on this machine, whatever they serve.",
     ),
     figure("wake_time", Time, "Time until a sleeping thread runs on an idle processor."),
+    figure(
+        "cpu_per_byte_apart",
+        PerByte,
+        "The same where VMs leave processors idle, so that the two ends of a session use different ones.",
+    ),
     figure("poll_time", Time, "How long an initiator's thread polls at most before it sleeps."),
     figure("target_share", Share, "The target's share of the costs of a pass, an I/O and a byte."),
     figure("fitted_depth_max", Count(1, 65_535), "The greatest depth its figures were fitted to."),

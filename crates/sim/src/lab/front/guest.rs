@@ -74,7 +74,7 @@ impl<'a> FrontBuilder<'a> {
                 false => Station::many(cores),
             },
         );
-        match Threads::of(&hypervisor, station, cores) {
+        match Threads::of(&hypervisor, station, cores, self.issuing().len()) {
             Some(threads) => {
                 self.threads.insert(&of.device, threads);
                 self.extrapolation(of, &hypervisor);

@@ -62,19 +62,29 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Those of a host with these figures; `None` where I/Os cost it no passes.
-    pub fn of(hypervisor: &Sheet, processors: StationId, cores: u32) -> Option<Threads> {
+    /// Those of a host with these figures, on which so many VMs issue I/Os; `None` where I/Os cost it no passes.
+    pub fn of(
+        hypervisor: &Sheet,
+        processors: StationId,
+        cores: u32,
+        issuing: usize,
+    ) -> Option<Threads> {
         let pass = hypervisor.time("pass_time")?;
+        let some_idle = issuing < cores as usize;
         let share = hypervisor.share("target_share").unwrap_or(0.5);
         let ends = |both: f64| [both * (1.0 - share), both * share];
+        // Where processors are left, the ends of a session use two, and each reads what the other has in its caches.
+        let together = hypervisor.per_byte("cpu_per_byte");
+        let apart = hypervisor.per_byte("cpu_per_byte_apart").filter(|_| some_idle);
         Some(Threads {
             processors,
             cores,
             wake: hypervisor.time("wake_time").unwrap_or(0.0),
             pass: ends(pass),
             each: ends(hypervisor.time("cpu_per_io").unwrap_or(0.0)),
-            per_byte: ends(hypervisor.per_byte("cpu_per_byte").unwrap_or(0.0)),
-            poll: hypervisor.time("poll_time").unwrap_or(0.0),
+            per_byte: ends(apart.or(together).unwrap_or(0.0)),
+            // Initiators poll only while they leave a processor to the target.
+            poll: hypervisor.time("poll_time").filter(|_| some_idle).unwrap_or(0.0),
             initiators: BTreeMap::new(),
             targets: BTreeMap::new(),
         })
@@ -103,7 +113,7 @@ impl Threads {
 
 impl<'a> FrontBuilder<'a> {
     /// The members that issue in this step.
-    fn issuing(&self) -> BTreeSet<&'a str> {
+    pub(super) fn issuing(&self) -> BTreeSet<&'a str> {
         let loads = self.atlas.step.disk_loads();
         loads.flat_map(|load| load.on.iter().map(|name| member(name))).collect()
     }
@@ -114,11 +124,8 @@ impl<'a> FrontBuilder<'a> {
         if let Some(known) = threads.initiators.get(vm) {
             return Some(*known);
         }
-        let issuing = self.issuing().len();
-        // Initiators poll only while they leave a processor to the target.
-        let poll = if issuing < threads.cores as usize { threads.poll } else { 0.0 };
         let thread = threads.cores + threads.initiators.len() as u32;
-        let gate = threads.gate(thread, 0, poll);
+        let gate = threads.gate(thread, 0, threads.poll);
         let queue = self.draft.network().station(Station::Gated(gate));
         let threads = self.threads.get_mut(host)?;
         let work = threads.work(queue, 0);
