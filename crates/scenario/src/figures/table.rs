@@ -63,7 +63,7 @@ const HYPERVISOR: &[FigureDef] = &[
     figure(
         "cpu_per_byte_apart",
         PerByte,
-        "The same where VMs leave processors idle, so that the two ends of a session use different ones.",
+        "The same while the two ends of a session run on different processors.",
     ),
     figure("poll_time", Time, "How long an initiator's thread polls at most before it sleeps."),
     figure("target_share", Share, "The target's share of the costs of a pass, an I/O and a byte."),

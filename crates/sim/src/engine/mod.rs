@@ -5,7 +5,7 @@
 //! are linked lists through that table. Each station and each load has a random stream of its own, so changing one does
 //! not change what another draws.
 //!
-//! EnclosingArm one event the order is: the served I/O is counted out; the freed server takes the next in its queue; the
+//! Within one event the order is: the served I/O is counted out; the freed server takes the next in its queue; the
 //! freed room admits the first I/O blocked before the station, which may free a server upstream, and so on; then the
 //! served I/O continues to its next hop, followed by the I/Os that were granted tokens, in the order of the grants.
 

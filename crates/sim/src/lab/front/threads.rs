@@ -17,6 +17,7 @@ use crate::lab::draft::Draft;
 use crate::lab::sheet::Sheet;
 use crate::model::{Gated, Hop, Pool, PoolId, Station, StationId};
 use scenario::topology::{Hop as Stop, HopId, HopKind};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Arrivals, Dir, Process, Spec};
 
@@ -73,16 +74,16 @@ impl Threads {
         let some_idle = issuing < cores as usize;
         let share = hypervisor.share("target_share").unwrap_or(0.5);
         let ends = |both: f64| [both * (1.0 - share), both * share];
-        // Where processors are left, the ends of a session use two, and each reads what the other has in its caches.
-        let together = hypervisor.per_byte("cpu_per_byte");
-        let apart = hypervisor.per_byte("cpu_per_byte_apart").filter(|_| some_idle);
+        let together = hypervisor.per_byte("cpu_per_byte").unwrap_or(0.0);
+        let apart = hypervisor.per_byte("cpu_per_byte_apart").unwrap_or(together);
+        let byte = together + share_apart(issuing, cores) * (apart - together);
         Some(Threads {
             processors,
             cores,
             wake: hypervisor.time("wake_time").unwrap_or(0.0),
             pass: ends(pass),
             each: ends(hypervisor.time("cpu_per_io").unwrap_or(0.0)),
-            per_byte: ends(apart.or(together).unwrap_or(0.0)),
+            per_byte: ends(byte),
             // Initiators poll only while they leave a processor to the target.
             poll: hypervisor.time("poll_time").filter(|_| some_idle).unwrap_or(0.0),
             initiators: BTreeMap::new(),
@@ -108,6 +109,17 @@ impl Threads {
 
     fn work(&self, queue: StationId, end: usize) -> PassWork {
         PassWork { queue, each: self.each[end], per_byte: self.per_byte[end] }
+    }
+}
+
+/// How often the two ends of a session run on different processors, so that each reads what the other has in its caches: always
+/// where processors are left, never where each VM has one of its own, whose threads stay together, and by chance where they
+/// have to share.
+fn share_apart(issuing: usize, cores: u32) -> f64 {
+    match issuing.cmp(&(cores as usize)) {
+        Ordering::Less => 1.0,
+        Ordering::Equal => 0.0,
+        Ordering::Greater => 1.0 - 1.0 / f64::from(cores.max(1)),
     }
 }
 
