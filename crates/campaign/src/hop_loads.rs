@@ -124,7 +124,7 @@ impl HopSum {
             return ways.max_by(|a, b| a.0.total_cmp(&b.0));
         }
         if let (true, Some(seconds)) = (self.processors > 0.0, seconds(3)) {
-            let share = self.cpu / 1e9 / seconds / self.processors;
+            let share = (self.cpu / 1e9 / seconds / self.processors).max(0.0);
             return Some((share, LoadOf::Processors(self.processors)));
         }
         let of = if simulated { LoadOf::Capacity } else { LoadOf::Busy };

@@ -185,8 +185,9 @@ impl Drop for Loop {
 #[test]
 fn a_device_discards_and_zeroes() {
     let folder = tempfile::tempdir().expect("a directory");
-    let path = folder.path().join("backing");
     for (kind, dir) in ALL.into_iter().flat_map(|kind| [(kind, Dir::Trim), (kind, Dir::Zero)]) {
+        // A file of its own: the kernel lets go of a loop device once nobody has it open any more.
+        let path = folder.path().join(format!("backing-{kind:?}-{dir:?}"));
         let mut data = vec![0; 4 << 20];
         Rng::keyed(3, &[]).fill(&mut data);
         std::fs::write(&path, &data).expect("room");
