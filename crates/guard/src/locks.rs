@@ -13,6 +13,10 @@ use rustix::io::Errno;
 /// How often a lock is tried that another has, and the pause between: a process that was just forked shares the locks of
 /// its parent until it becomes another program, and udev locks a device while it looks at it.
 const TRIES: u32 = 10;
+
+/// The same of a file that somebody has open for writing who is not visible: on a busy machine the kernel takes seconds to give
+/// back what a program had under way when it ended.
+const TRIES_UNSEEN: u32 = 100;
 const PAUSE: Ns = Ns::millis(30);
 
 /// The command that chooses the signal for a broken lease (linux/fcntl.h).
@@ -26,7 +30,7 @@ const LOCKED: &str = "it is locked by another program";
 ///
 /// Another has one.
 pub(crate) fn hold(fd: BorrowedFd<'_>) -> Result<(), String> {
-    patiently(fd, || {
+    patiently(fd, TRIES, || {
         let record = record_lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK).map(drop);
         let taken = record.and_then(|()| flock(fd, FlockOperation::NonBlockingLockExclusive));
         matches!(taken, Err(Errno::AGAIN | Errno::ACCESS))
@@ -38,7 +42,7 @@ pub(crate) fn hold(fd: BorrowedFd<'_>) -> Result<(), String> {
 ///
 /// Another has one.
 pub(crate) fn free(fd: BorrowedFd<'_>) -> Result<(), String> {
-    patiently(fd, || {
+    patiently(fd, TRIES, || {
         let record = record_lock(fd, libc::F_OFD_GETLK, libc::F_WRLCK);
         let tried = flock(fd, FlockOperation::NonBlockingLockExclusive);
         if tried.is_ok() {
@@ -69,11 +73,15 @@ fn has_writers(fd: BorrowedFd<'_>) -> Option<bool> {
 
 /// Whether others go on having a file open for writing: a process that was just forked shares what its parent has open.
 pub(crate) fn is_written(fd: BorrowedFd<'_>) -> bool {
-    patiently(fd, || has_writers(fd) == Some(true)).is_err()
+    patiently(fd, TRIES_UNSEEN, || has_writers(fd) == Some(true)).is_err()
 }
 
-fn patiently(fd: BorrowedFd<'_>, mut is_locked: impl FnMut() -> bool) -> Result<(), String> {
-    for _ in 0..TRIES {
+fn patiently(
+    fd: BorrowedFd<'_>,
+    tries: u32,
+    mut is_locked: impl FnMut() -> bool,
+) -> Result<(), String> {
+    for _ in 0..tries {
         if !is_locked() {
             return Ok(());
         }
