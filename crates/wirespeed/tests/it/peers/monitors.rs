@@ -78,6 +78,19 @@ fn of_device(review: &str, device: &str) -> ([f64; 2], Option<f64>, String) {
     ([figure("iops"), figure("read_bytes_per_s")], hop["utilization"].as_f64(), limit)
 }
 
+/// What a tool's file says of how busy the device was, and of the limit. The tools round a share to a percent or less; of a device
+/// that is idle for most of its time nothing is said to be full, and of one that a busy machine kept waiting a share says nothing.
+#[track_caller]
+fn agrees(file: &str, said: Option<f64>, limit: &str, [low, high]: [f64; 2]) {
+    match said {
+        Some(share) => {
+            assert!((low..=high).contains(&share), "{file}: {share} of {low} to {high}");
+            assert!(["none", "unknown"].contains(&limit), "{file}: {limit}");
+        }
+        None => assert!(high > 0.5, "{file}: it was idle for most of its time: {low} to {high}"),
+    }
+}
+
 #[test]
 fn what_the_tools_of_the_system_saw_is_what_the_record_says() {
     if ["iostat", "sar", "sadf", "fio"].map(here).contains(&false) {
@@ -134,22 +147,11 @@ fn what_the_tools_of_the_system_saw_is_what_the_record_says() {
     lies("fio's bytes", volume, written[1]);
     for file in ["io.txt", "io.json", "sa.json", "sa.xml", "proc.txt"] {
         let args = ["explain", file, "--keep-first", "--format", "json", "--out", "e.wsr"];
-        let (seen, utilization, limit) = of_device(&bench.expect(0, &args).stdout, &name);
+        let (seen, said, limit) = of_device(&bench.expect(0, &args).stdout, &name);
         fs::remove_file(bench.path("e.wsr")).expect("its record");
         lies(file, seen[1], bytes);
         lies(file, seen[0], [ios[0] + written[0][0], ios[1] + written[0][1]]);
-        // The tools round it to a percent or less; of a device that is idle for most of its time nothing is said to be full. Of
-        // one that a busy machine kept waiting, how busy it was says nothing.
-        let [low, high] = [busy[0] / 1e9 - APART, busy[1] / 1e9 + APART];
-        match utilization {
-            Some(share) => {
-                assert!((low..=high).contains(&share), "{file}: {share} of {low} to {high}");
-                assert!(["none", "unknown"].contains(&limit.as_str()), "{file}: {limit}");
-            }
-            None => {
-                assert!(high > 0.5, "{file}: it was idle for most of its time: {low} to {high}")
-            }
-        }
+        agrees(file, said, &limit, [busy[0] / 1e9 - APART, busy[1] / 1e9 + APART]);
     }
 }
 
