@@ -5,17 +5,44 @@ use super::model::Span;
 use record::{CounterId, Fact, SourceId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Until when each counter of a source is known, and `None` for the intervals of a load.
+/// When each counter of a source is known, and `None` for the intervals of a load.
 #[derive(Default)]
 pub(super) struct Covered {
-    until: BTreeMap<(SourceId, Option<CounterId>), i64>,
+    known: BTreeMap<(SourceId, Option<CounterId>), Known>,
     by: BTreeMap<SourceId, BTreeMap<usize, BTreeSet<CounterId>>>,
+}
+
+/// The time up to an end, without the holes in it, which are in order.
+struct Known {
+    until: i64,
+    holes: Vec<(i64, i64)>,
+}
+
+impl Known {
+    /// Adds a time, if nothing in it is known.
+    fn add(&mut self, span: Span) -> bool {
+        if span.from >= self.until {
+            if span.from > self.until {
+                self.holes.push((self.until, span.from));
+            }
+            self.until = span.to;
+            return true;
+        }
+        let at = self.holes.partition_point(|(_, to)| *to <= span.from);
+        let Some(&(from, to)) = self.holes.get(at) else { return false };
+        let within = from <= span.from && span.to <= to;
+        if within {
+            let rest = [(from, span.from), (span.to, to)].into_iter().filter(|(a, b)| a < b);
+            self.holes.splice(at..=at, rest);
+        }
+        within
+    }
 }
 
 impl Covered {
     /// Begins a step.
     pub fn again(&mut self) {
-        self.until.clear();
+        self.known.clear();
     }
 
     /// Whether no other file counted this before, for the time of a row; from now on this one does.
@@ -25,11 +52,8 @@ impl Covered {
         span: Span,
         file: usize,
     ) -> bool {
-        let until = self.until.entry((source, id)).or_insert(i64::MIN);
-        let free = span.from >= *until;
-        if free {
-            *until = span.to;
-        }
+        let nothing = Known { until: i64::MIN, holes: Vec::new() };
+        let free = self.known.entry((source, id)).or_insert(nothing).add(span);
         if let (true, Some(id)) = (free, id) {
             self.by.entry(source).or_default().entry(file).or_default().insert(id);
         }

@@ -2,7 +2,8 @@
 //! their latency and number.
 
 use super::model::{Flow, Leg, Measure, Span};
-use super::write::{Row, Written, of_leg};
+use super::row::{Row, of_leg};
+use super::write::Written;
 use record::{CounterId, HopKind};
 
 /// How counters follow from what is observed.

@@ -102,7 +102,8 @@ const UNUSED: &[&str] = &[
 struct Report {
     stamp: Option<(Stamp, u64)>,
     cells: Vec<(usize, f64)>,
-    seen: bool,
+    /// The host whose devices it lists, once it does: with `-z` those that were idle are left out.
+    lists: Option<String>,
     /// The first one of a run of iostat.
     first: bool,
 }
@@ -193,7 +194,11 @@ impl Reader<'_> {
             }
             self.open = false;
             self.headers.push(columns.clone());
-            return self.header(number, columns);
+            self.header(number, columns)?;
+            if let Some(report) = self.reports.last_mut() {
+                report.lists = Some(self.host.clone());
+            }
+            return Ok(());
         }
         if !self.columns.is_empty() {
             // Totals of groups (`-g`) are set in, and hold the devices below them once more.
@@ -321,7 +326,6 @@ impl Reader<'_> {
             })?;
             sizes.push((name.clone(), value));
             if let (Some((measure, factor)), Some(report)) = (needed, self.reports.last_mut()) {
-                report.seen = true;
                 report.cells.push((self.feed.column(place, measure), value * factor));
             }
         }
@@ -346,16 +350,19 @@ impl Reader<'_> {
     }
 
     fn finish(mut self) -> Result<Feed, ReadError> {
-        let reports: Vec<Report> = std::mem::take(&mut self.reports);
-        let reports: Vec<Report> =
-            reports.into_iter().filter(|r| r.seen || !r.cells.is_empty()).collect();
+        let mut reports: Vec<Report> = std::mem::take(&mut self.reports);
+        reports.retain(|report| report.lists.is_some() || !report.cells.is_empty());
+        self.unfinished(&mut reports);
         let spans = self.spans(&reports)?;
+        let mut lists = Vec::new();
         for (report, span) in reports.iter().zip(spans) {
             let Some(span) = span else { continue };
             let row = self.feed.rows.len();
             self.feed.rows.push(span);
             report.cells.iter().for_each(|(column, value)| self.feed.set(*column, row, *value));
+            lists.extend(report.lists.clone().map(|host| (row, HopKind::BlockDevice, host)));
         }
+        self.feed.rest(&lists);
         if self.failed_identities > 0 {
             let text = format!(
                 "{}: requests a second times their size differ from the rate in {} cells by more than 5%; this version of iostat may be one that prints a wrong rate",
@@ -372,6 +379,22 @@ impl Reader<'_> {
             self.feed.note(Level::Info, "columns-not-used", text);
         }
         self.feed.finish()
+    }
+
+    /// Leaves out the last report where no empty line ends its table and others have more devices: the text may be cut off
+    /// between two lines.
+    fn unfinished(&mut self, reports: &mut Vec<Report>) {
+        let most = reports.iter().map(|report| report.cells.len()).max();
+        let least = reports.last().map(|report| report.cells.len());
+        if self.columns.is_empty() || least == most {
+            return;
+        }
+        reports.pop();
+        let text = format!(
+            "{}: no empty line ends the last report, and others have more devices: it may be cut off and is left out",
+            self.feed.name
+        );
+        self.feed.note(Level::Warning, "cut-off", text);
     }
 
     /// The interval of every report; `None` for the first one, and where time does not go on.

@@ -26,6 +26,7 @@ mod perfmon;
 mod proc;
 mod prometheus;
 mod results;
+mod row;
 mod sadf;
 mod snmp;
 mod stamp;

@@ -45,6 +45,11 @@ impl Span {
     pub fn seconds(self) -> f64 {
         (self.to - self.from) as f64 / 1e9
     }
+
+    /// The part of it that lies in another.
+    pub(super) fn within(self, other: Span) -> Span {
+        Span { from: self.from.max(other.from), to: self.to.min(other.to) }
+    }
 }
 
 /// A place where something was counted.
@@ -105,6 +110,13 @@ impl Column {
     /// The value of a row.
     pub fn at(&self, row: usize) -> Option<f64> {
         self.values.get(row).map(|v| f64::from(*v)).filter(|v| v.is_finite())
+    }
+
+    fn set(&mut self, row: usize, value: f64) {
+        if self.values.len() <= row {
+            self.values.resize(row + 1, f32::NAN);
+        }
+        self.values[row] = if value >= 0.0 && value.is_finite() { value as f32 } else { f32::NAN };
     }
 }
 
@@ -208,11 +220,7 @@ impl Feed {
 
     /// Sets a cell of a column. What is not finite, or negative, is absent.
     pub fn set(&mut self, column: usize, row: usize, value: f64) {
-        let values = &mut self.columns[column].values;
-        if values.len() <= row {
-            values.resize(row + 1, f32::NAN);
-        }
-        values[row] = if value >= 0.0 && value.is_finite() { value as f32 } else { f32::NAN };
+        self.columns[column].set(row, value);
     }
 
     /// Sets a cell by its meaning.
@@ -253,6 +261,29 @@ impl Feed {
         let seen = rows.filter_map(|row| Some((column.at(row)?, self.rows.get(row)?.seconds())));
         let (area, seconds) = seen.fold((0.0, 0.0), |(area, all), (v, s)| (area + v * s, all + s));
         (seconds > 0.0).then(|| area / seconds)
+    }
+
+    /// Writes down that what a list of a kind of places leaves out did nothing then, as iostat and sar mean it with `-z`. A
+    /// list is named by its row, its kind and its host.
+    pub(super) fn rest(&mut self, lists: &[(usize, HopKind, String)]) {
+        let mut of_place: Vec<Vec<usize>> = vec![Vec::new(); self.places.len()];
+        for (at, column) in self.columns.iter().enumerate() {
+            of_place[column.place].push(at);
+        }
+        for (row, kind, host) in lists {
+            for (place, columns) in self.places.iter().zip(&of_place) {
+                let listed = |at: &usize| self.columns[*at].at(*row).is_some();
+                if place.kind != *kind || place.device != *host || columns.iter().any(listed) {
+                    continue;
+                }
+                for at in columns {
+                    let column = &mut self.columns[*at];
+                    if !matches!(column.measure, Measure::Time(..) | Measure::Speed) {
+                        column.set(*row, 0.0);
+                    }
+                }
+            }
+        }
     }
 
     /// Gives the rows of all columns their intervals, and leaves out those without one.

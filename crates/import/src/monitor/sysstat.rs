@@ -74,6 +74,7 @@ pub(super) fn iostat(name: &str, from: impl BufRead, options: &Options) -> Resul
         .map(|(report, ..)| report.get("timestamp").and_then(Json::text).and_then(stamp))
         .collect();
     let spans = spans(&mut feed, &stamps, options)?;
+    let mut lists = Vec::new();
     for ((report, host, processors, first), span) in reports.iter().zip(spans) {
         if *first && !options.keep_first {
             continue;
@@ -81,13 +82,15 @@ pub(super) fn iostat(name: &str, from: impl BufRead, options: &Options) -> Resul
         let Some(span) = span else { continue };
         let row = feed.rows.len();
         feed.rows.push(span);
-        report.get("disk").map(Json::items).unwrap_or_default().iter().for_each(|disk| {
-            device(&mut feed, row, disk, host);
-        });
+        if let Some(disks) = report.get("disk") {
+            disks.items().iter().for_each(|disk| device(&mut feed, row, disk, host));
+            lists.push((row, HopKind::BlockDevice, host.clone()));
+        }
         if let Some(cpu) = report.get("avg-cpu") {
             cpu_of(&mut feed, row, cpu, host, *processors);
         }
     }
+    feed.rest(&lists);
     feed.finish()
 }
 
@@ -164,13 +167,12 @@ pub(super) fn sadf_json(
     options: &Options,
 ) -> Result<Feed, ReadError> {
     let mut feed = Feed::new(name, MonitorFormat::SadfJson);
-    let mut failed = 0;
+    let mut seen = Seen::default();
     let mended = intervals(from, &mut |host, report| {
-        failed += u64::from(!sadf_interval(&mut feed, host, report, options)?);
-        Ok(())
+        sadf_interval((&mut feed, &mut seen), host, report, options)
     })?;
     noted(&mut feed, &mended);
-    untimed(&mut feed, failed);
+    seen.end(&mut feed);
     feed.finish()
 }
 
@@ -181,13 +183,13 @@ pub(super) fn sadf_xml(
     options: &Options,
 ) -> Result<Feed, ReadError> {
     let mut feed = Feed::new(name, MonitorFormat::SadfXml);
-    let mut failed = 0;
+    let mut seen = Seen::default();
     let (_, cut) = xml::elements(from, &mut |around, element, report| {
         let host = around.iter().rev().find(|open| open.name == "host");
         let Some(host) = host.filter(|_| element == "timestamp") else { return Ok(Some(report)) };
         // What is said of the host stands before its intervals.
         let host = Json::Map(host.pairs.clone());
-        failed += u64::from(!sadf_interval(&mut feed, &host, &report, options)?);
+        sadf_interval((&mut feed, &mut seen), &host, &report, options)?;
         Ok(None)
     })?;
     if let Some((line, column)) = cut {
@@ -196,27 +198,43 @@ pub(super) fn sadf_xml(
         );
         feed.note(Level::Warning, "cut-off", text);
     }
-    untimed(&mut feed, failed);
+    seen.end(&mut feed);
     feed.finish()
 }
 
-fn untimed(feed: &mut Feed, failed: u64) {
-    if failed > 0 {
-        let text = format!("{}: {failed} intervals have no time and are left out", feed.name);
-        feed.note(Level::Warning, "no-time", text);
+/// What was seen of the intervals besides their cells.
+#[derive(Default)]
+struct Seen {
+    /// How many had no time.
+    untimed: u64,
+    /// The lists of disks and interfaces: with `-z` those that were idle are left out.
+    lists: Vec<(usize, HopKind, String)>,
+}
+
+impl Seen {
+    fn end(&self, feed: &mut Feed) {
+        feed.rest(&self.lists);
+        if self.untimed > 0 {
+            let (name, untimed) = (&feed.name, self.untimed);
+            let text = format!("{name}: {untimed} intervals have no time and are left out");
+            feed.note(Level::Warning, "no-time", text);
+        }
     }
 }
 
-/// Reads an interval of a host; whether it has a time.
+/// Reads an interval of a host.
 fn sadf_interval(
-    feed: &mut Feed,
+    (feed, seen): (&mut Feed, &mut Seen),
     host: &Json,
     report: &Json,
     options: &Options,
-) -> Result<bool, ReadError> {
+) -> Result<(), ReadError> {
     let named = host.get("nodename").and_then(Json::text).unwrap_or_default();
     let processors = host.get("number-of-cpus").and_then(find_number).unwrap_or(0.0);
-    let Some((span, assumed)) = interval_of(report, options)? else { return Ok(false) };
+    let Some((span, assumed)) = interval_of(report, options)? else {
+        seen.untimed += 1;
+        return Ok(());
+    };
     for one in assumed {
         if !feed.assumed.contains(&one) {
             feed.assumed.push(one);
@@ -226,6 +244,7 @@ fn sadf_interval(
     feed.rows.push(span);
     walk(report, "disk", &mut |disks| {
         each_of(disks, "disk-device", &mut |disk| device(feed, row, disk, named));
+        seen.lists.push((row, HopKind::BlockDevice, named.to_owned()));
     });
     walk(report, "cpu-load", &mut |list| {
         each_of(list, "cpu", &mut |cpu| {
@@ -236,8 +255,9 @@ fn sadf_interval(
     });
     walk(report, "net-dev", &mut |list| {
         each_of(list, "", &mut |interface| port(feed, row, interface, named));
+        seen.lists.push((row, HopKind::InitiatorPort, named.to_owned()));
     });
-    Ok(true)
+    Ok(())
 }
 
 fn find_number(json: &Json) -> Option<f64> {

@@ -8,6 +8,7 @@ use super::covered::Covered;
 use super::derive::{DERIVED, hop, storage};
 use super::join::{self, Joined};
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::row::{Row, Usual, of_leg};
 use super::topology::{KnownHop, Topology};
 use super::window::{FEW, Load, NamedWindow, Window, of_tests, windows};
 use clock::Ns;
@@ -26,6 +27,8 @@ const PLACES_MAX: usize = 512;
 const COUNTERS_MAX: usize = 1_200_000;
 /// Times before this are those of files without dates.
 const DATED: i64 = 315_360_000_000_000_000;
+/// From this share of its intervals on that are not known, a load is warned of.
+const MUCH_UNKNOWN: f64 = 0.1;
 /// The plan of a record that has none, and the workload that observed loads run.
 const PLAN: &str = "plan";
 const OBSERVED: &str = "observed";
@@ -172,7 +175,8 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
         seed: 0,
     };
     let (writer, known) = (Writer::create(path, &head)?, &order.topology.hops);
-    let mut book = Book { writer, zero, known, covered: Covered::default() };
+    let mut book =
+        Book { writer, zero, known, covered: Covered::default(), unknown: BTreeMap::new() };
     book.provenance(order, &rows)?;
     book.joins(&joined, &places)?;
     book.sources(&places)?;
@@ -180,6 +184,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
         book.step(index, window, &places)?;
     }
     book.counted(order.feeds, &places)?;
+    book.filled()?;
     book.writer.finish(Status::Complete)?;
     let loads = places.iter().filter(|p| p.load.is_some()).count();
     Ok(Explained { windows, loads, hops: places.iter().filter(|p| p.hop.is_some()).count() })
@@ -320,73 +325,6 @@ fn number(places: &mut [Written<'_>], level: &[HopKind]) {
     }
 }
 
-/// A row of a place, as figures.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Row {
-    pub ops: [Option<f64>; 2],
-    pub bytes: [Option<f64>; 2],
-    /// Mean nanoseconds of an operation, of all that the place sees.
-    pub time: [Option<f64>; 2],
-}
-
-impl Row {
-    fn of(place: &Written<'_>, row: usize) -> Row {
-        let at = |measure| place.feed.find(place.place, measure).and_then(|column| column.at(row));
-        let mut bytes = [Flow::Read, Flow::Write].map(|f| at(Measure::Bytes(f)));
-        let mut ops = [Flow::Read, Flow::Write].map(|f| at(Measure::Ops(f)));
-        if let (true, Some(any)) = (bytes == [None, None], at(Measure::Bytes(Flow::Any))) {
-            let read = match ops {
-                [Some(read), Some(write)] if read + write > 0.0 => read / (read + write),
-                _ => 0.5,
-            };
-            bytes = [Some(any * read), Some(any * (1.0 - read))];
-        }
-        if let (true, Some(any)) = (ops == [None, None], at(Measure::Ops(Flow::Any))) {
-            let sum = bytes[0].unwrap_or(0.0) + bytes[1].unwrap_or(0.0);
-            let read = if sum > 0.0 { bytes[0].unwrap_or(0.0) / sum } else { 1.0 };
-            ops = [Some(any * read), Some(any * (1.0 - read))];
-        }
-        let time = [Flow::Read, Flow::Write].map(|flow| leg(place, row, flow));
-        Row { ops, bytes, time }
-    }
-
-    fn all(sides: [Option<f64>; 2]) -> Option<f64> {
-        match sides {
-            [None, None] => None,
-            [a, b] => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
-        }
-    }
-
-    /// Operations in flight by Little's law, of some leg.
-    pub fn little(&self, time: [Option<f64>; 2]) -> Option<f64> {
-        let side = |at: usize| match (self.ops[at], time[at]) {
-            (Some(ops), _) if ops <= 0.0 => Some(0.0),
-            (Some(ops), Some(time)) => Some(ops * time / 1e9),
-            _ => None,
-        };
-        match (side(0), side(1)) {
-            (Some(a), Some(b)) => Some(a + b),
-            (Some(a), None) if self.ops[1].is_none() => Some(a),
-            (None, Some(b)) if self.ops[0].is_none() => Some(b),
-            _ => None,
-        }
-    }
-}
-
-/// The time of a leg of a direction, or of any where directions are not told apart.
-pub(super) fn of_leg(place: &Written<'_>, row: usize, leg: Leg, flow: Flow) -> Option<f64> {
-    let at = |flow| {
-        place.feed.find(place.place, Measure::Time(leg, flow)).and_then(|column| column.at(row))
-    };
-    at(flow).or_else(|| at(Flow::Any))
-}
-
-/// All that a place sees: as it says, or the kernel's time and the device's.
-fn leg(place: &Written<'_>, row: usize, flow: Flow) -> Option<f64> {
-    let of = |leg| of_leg(place, row, leg, flow);
-    of(Leg::All).or_else(|| Some(of(Leg::Device)? + of(Leg::Kernel).unwrap_or(0.0)))
-}
-
 /// Loads of all places on the intervals of the file with the most of them.
 fn time_line(places: &[Written<'_>]) -> (Vec<Span>, Vec<Load>) {
     let loads: Vec<&Written<'_>> = places.iter().filter(|p| p.load.is_some()).collect();
@@ -404,19 +342,22 @@ fn time_line(places: &[Written<'_>]) -> (Vec<Span>, Vec<Load>) {
         }
     }
     let mut out = vec![(Load::default(), 0.0); rows.len()];
+    let mut known = vec![false; rows.len()];
     for place in loads {
+        let usual = Usual::of(place, Span { from: i64::MIN, to: i64::MAX });
         let mut at = 0;
         for (row, span) in place.feed.rows.iter().enumerate() {
             while at < rows.len() && rows[at].to <= span.from {
                 at += 1;
             }
-            let figures = Row::of(place, row);
+            let counted = Row::of(place, row);
+            let (figures, _) = usual.fill(row, &counted);
             let ops = Row::all(figures.ops).unwrap_or(0.0);
             let amount = Row::all(figures.bytes).unwrap_or(ops * 512.0);
             let in_flight = figures.little(figures.time).unwrap_or(0.0);
-            for (grid, (load, sum)) in
-                rows[at..].iter().zip(&mut out[at..]).take_while(|(g, _)| g.from < span.to)
-            {
+            let grid = rows[at..].iter().zip(&mut out[at..]).zip(&mut known[at..]);
+            for ((grid, (load, sum)), known) in grid.take_while(|((g, _), _)| g.from < span.to) {
+                *known |= counted.counts();
                 let share = (span.to.min(grid.to) - span.from.max(grid.from)).max(0) as f64
                     / (grid.to - grid.from) as f64;
                 load.amount += amount * share;
@@ -429,7 +370,9 @@ fn time_line(places: &[Written<'_>]) -> (Vec<Span>, Vec<Load>) {
         latency: (load.ops > 0.0 && sum > 0.0).then(|| sum / load.ops * 1e9),
         ..load
     };
-    (rows, out.into_iter().map(mean).collect())
+    // Where no load is known there is a gap.
+    let all = rows.into_iter().zip(out.into_iter().map(mean)).zip(known);
+    all.filter(|(_, known)| *known).map(|(row, _)| row).unzip()
 }
 
 /// Whether throughput stood still while the queue grew: at two load levels of one mix the same operations a second. Then what
@@ -488,6 +431,8 @@ struct Book<'a> {
     zero: i64,
     known: &'a [KnownHop],
     covered: Covered,
+    /// Loads of which some intervals are not known: whose, how many, and of how many.
+    unknown: BTreeMap<String, (usize, usize)>,
 }
 
 impl Book<'_> {
@@ -658,28 +603,75 @@ impl Book<'_> {
         })?;
         self.covered.again();
         for place in places {
-            let known = few(place, window.span);
-            for (row, span) in place.feed.rows.iter().enumerate() {
-                if span.from >= window.span.to || span.to <= window.span.from {
-                    continue;
-                }
-                let figures = Row::of(place, row);
-                let counts = Row::all(figures.ops).or(Row::all(figures.bytes)).is_some();
-                let covered = &mut self.covered;
-                let mut free = |s: &SourceId| covered.free((*s, None), *span, place.file);
-                if let Some(source) = place.load.filter(|s| counts && free(s)) {
-                    let cut = Span {
-                        from: span.from.max(window.span.from),
-                        to: span.to.min(window.span.to),
-                    };
-                    self.writer.interval(&self.interval(index, source, cut, &figures, known))?;
-                }
-                self.counters(index, (place, row, *span), (&figures, known))?;
-            }
+            self.place(index, window.span, place)?;
+        }
+        // What no file counted is filled last.
+        for place in places.iter().filter(|place| place.load.is_some()) {
+            self.fill(index, window.span, place)?;
         }
         self.limits(index, (start, end), places)?;
         self.writer.commit()?;
         self.writer.step_done(index)
+    }
+
+    /// What a place counted in a window.
+    fn place(&mut self, index: u32, window: Span, place: &Written<'_>) -> Result<(), RecordError> {
+        let usual = Usual::of(place, window);
+        let mut unknown = 0;
+        for (row, span) in Row::within(place, window) {
+            let figures = Row::of(place, row);
+            if let Some(source) = place.load.filter(|_| figures.counts()) {
+                let (load, filled) = usual.fill(row, &figures);
+                let cut = (*span, span.within(window));
+                unknown += usize::from(filled);
+                self.load(index, source, cut, (&load, &usual), place.file)?;
+            }
+            self.counters(index, (place, row, *span), (&figures, usual.is_known()))?;
+        }
+        self.told((index, window), place, unknown);
+        Ok(())
+    }
+
+    /// The intervals in which no file counted a load.
+    fn fill(&mut self, index: u32, window: Span, place: &Written<'_>) -> Result<(), RecordError> {
+        let usual = Usual::of(place, window);
+        let mut unknown = 0;
+        for (row, span) in Row::within(place, window) {
+            let figures = Row::of(place, row);
+            let (load, _) = usual.fill(row, &figures);
+            if let Some(source) = place.load.filter(|_| !figures.counts() && load.counts()) {
+                let cut = (*span, span.within(window));
+                let written = self.load(index, source, cut, (&load, &usual), place.file)?;
+                unknown += usize::from(written);
+            }
+        }
+        self.told((index, window), place, unknown);
+        Ok(())
+    }
+
+    /// Writes an interval of a load, unless a file before did; whether it was written.
+    fn load(
+        &mut self,
+        step: u32,
+        source: SourceId,
+        (span, cut): (Span, Span),
+        (of, usual): (&Row, &Usual),
+        file: usize,
+    ) -> Result<bool, RecordError> {
+        let free = self.covered.free((source, None), span, file);
+        if free {
+            self.writer.interval(&self.interval(step, source, cut, of, usual.is_known()))?;
+        }
+        Ok(free)
+    }
+
+    /// Keeps in mind that intervals of a load are not known, of the whole.
+    fn told(&mut self, (step, window): (u32, Span), place: &Written<'_>, unknown: usize) {
+        if step == 0 && unknown > 0 {
+            let (so_far, of) = self.unknown.entry(place.name.clone()).or_default();
+            *so_far += unknown;
+            *of = Row::within(place, window).count().max(*of);
+        }
     }
 
     /// What the user knows of hops.
@@ -712,6 +704,26 @@ impl Book<'_> {
         let files: Vec<&str> = feeds.iter().map(|feed| feed.name.as_str()).collect();
         let names = places.iter().filter_map(|p| Some((p.hop?, p.name.clone()))).collect();
         self.writer.facts(&self.covered.facts(&files, &names))
+    }
+
+    /// That intervals which are not known were taken as the mean of the others.
+    fn filled(&mut self) -> Result<(), RecordError> {
+        let share = |(unknown, of): (usize, usize)| unknown as f64 / of as f64;
+        let worst = self.unknown.iter().max_by(|a, b| share(*a.1).total_cmp(&share(*b.1)));
+        let Some((name, (unknown, of))) = worst else { return Ok(()) };
+        let level =
+            if share((*unknown, *of)) > MUCH_UNKNOWN { Level::Warning } else { Level::Info };
+        let more = match self.unknown.len() - 1 {
+            0 => String::new(),
+            others => format!("; so are fewer of {others} more"),
+        };
+        let text = format!(
+            "{unknown} of {of} intervals of the load of {name} are not known, and are taken as the mean of the others{more}"
+        );
+        let value = "the mean of the others, where a load is not known".to_owned();
+        let (subject, key) = ("run".to_owned(), "assumed/intervals".to_owned());
+        self.writer.facts(&[Fact { subject, key, value }])?;
+        self.event(level, "intervals-unknown", &text)
     }
 
     fn interval(&self, step: u32, source: SourceId, span: Span, of: &Row, known: bool) -> Interval {
@@ -765,18 +777,6 @@ impl Book<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether the operations of a place in a window are enough to speak of their latency.
-fn few(place: &Written<'_>, window: Span) -> bool {
-    let (mut ops, mut seconds) = (0.0, 0.0);
-    for (row, span) in place.feed.rows.iter().enumerate() {
-        if span.from < window.to && span.to > window.from {
-            ops += Row::all(Row::of(place, row).ops).unwrap_or(0.0) * span.seconds();
-            seconds += span.seconds();
-        }
-    }
-    seconds > 0.0 && ops / seconds >= FEW
 }
 
 fn counter(

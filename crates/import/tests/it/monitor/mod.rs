@@ -10,6 +10,7 @@ mod record_of;
 mod results;
 mod switches;
 mod texts;
+mod unknown;
 
 use import::monitor::{
     Calendar, Detected, Feed, Measure, MonitorFormat, Options, TimeZone, detect, read,
