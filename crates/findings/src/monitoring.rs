@@ -438,7 +438,7 @@ fn command_of(kind: Option<HopKind>) -> &'static str {
             | HopKind::Adapter,
         ) => "name the port's speed in a file for `--topology`, or walk IF-MIB, which has it",
         Some(HopKind::BlockDevice) => {
-            "a device that serves many requests at once has no limit that iostat shows: collect samples at two loads (`iostat -xt 5`), or name its limit in a file for `--topology`"
+            "a device that serves many requests at once has no limit that its own counters show: collect samples at two loads (`wirespeed explain --collect` has the commands), or name its limit in a file for `--topology`"
         }
         _ => "`wirespeed explain --collect` prints the commands for hosts, switches and arrays",
     }

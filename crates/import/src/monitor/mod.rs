@@ -1,8 +1,8 @@
 //! Monitoring and results of other programs, read into tables of typed measures, and tables written as a record.
 //!
-//! A reader takes any bytes and yields a [`Feed`]: which places were counted, in which intervals, by which measures. It never
-//! fills what is missing. [`record`](write) puts the feeds of several files on one time line and writes them as hops and
-//! loads of a record, with windows as steps.
+//! A reader takes any bytes and yields a [`Feed`]: which places were counted, in which intervals, by which measures. What is
+//! missing stays so, but for devices that a program leaves out since they were idle. [`record`](write) puts the feeds of
+//! several files on one time line and writes them as hops and loads of a record, with windows as steps.
 
 mod clocks;
 mod collect;
