@@ -110,18 +110,25 @@ pub(crate) fn findings(seen: &[Seen], steps: &[StepFigures]) -> Vec<MonitoringFi
     for window in seen {
         let Some(step) = steps.iter().find(|step| step.index == window.step) else { continue };
         let mut about = Window { seen: window, step, whole: whole.unwrap_or(step), out: &mut out };
-        about.incident();
+        if !is_test(step) {
+            about.incident();
+            about.neighbour();
+        }
         about.latency();
         about.snapshots();
         about.credit();
         about.errors();
-        about.neighbour();
         about.balance();
         about.headroom();
         about.processors();
         about.collect();
     }
     out
+}
+
+/// Whether a step is a test that a generator ran: its load is not that of the whole, to which it would be compared.
+fn is_test(step: &StepFigures) -> bool {
+    step.settings.first().is_some_and(|(setting, _)| setting == "test")
 }
 
 struct Window<'a> {

@@ -158,6 +158,8 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     let tests = of_tests(order.feeds);
     let named = if order.windows.is_empty() { &tests } else { order.windows };
     let windows = windows(&rows, &loads, named);
+    let of_tests = order.windows.is_empty() && !tests.is_empty();
+    let setting = if of_tests { "test" } else { "window" };
     for window in &windows {
         let touched = rows.iter().any(|row| row.from < window.span.to && row.to > window.span.from);
         if !touched {
@@ -175,8 +177,8 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
         seed: 0,
     };
     let (writer, known) = (Writer::create(path, &head)?, &order.topology.hops);
-    let mut book =
-        Book { writer, zero, known, covered: Covered::default(), unknown: BTreeMap::new() };
+    let (covered, unknown) = (Covered::default(), BTreeMap::new());
+    let mut book = Book { writer, zero, known, covered, setting, unknown };
     book.provenance(order, &rows)?;
     book.joins(&joined, &places)?;
     book.sources(&places)?;
@@ -431,6 +433,8 @@ struct Book<'a> {
     zero: i64,
     known: &'a [KnownHop],
     covered: Covered,
+    /// What steps differ in: windows of one load, or tests, each of a load of its own.
+    setting: &'static str,
     /// Loads of which some intervals are not known: whose, how many, and of how many.
     unknown: BTreeMap<String, (usize, usize)>,
 }
@@ -595,7 +599,7 @@ impl Book<'_> {
         self.writer.step(&StepHead {
             index,
             plan: PLAN.to_owned(),
-            settings: vec![("window".to_owned(), window.name.clone())],
+            settings: vec![(self.setting.to_owned(), window.name.clone())],
             repetition: 0,
             times: StepTimes { start, measure: start, cooldown: end, end },
             workers: loads.into_values().collect(),

@@ -204,3 +204,34 @@ fn full_processors_are_said_and_not_blamed() {
     assert!(said.text.starts_with("host.cpu was full, 100% busy at means of 5 s"), "{}", said.text);
     assert!(said.next.contains("pidstat"), "{}", said.next);
 }
+
+#[test]
+fn tests_are_not_compared_with_each_other_as_times_of_one_load_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let incidents = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        written(&path, &[text.to_owned()], &[]).unwrap();
+        let record = Record::open(&path).unwrap();
+        let monitoring = findings::analyse(&record).unwrap().monitoring;
+        (
+            record.steps()[1].settings[0].0.clone(),
+            monitoring.iter().filter(|m| m.code == "incident").count(),
+        )
+    };
+    // Of one disk whose latency rises from 2 ms to 40 ms for two of its reports.
+    let slow = iostat("db1", &[100; 24], None).replacen("2.00 0.00 0.20", "40.0 0.00 4.00", 3);
+    assert_eq!(incidents("a.wsr", &slow), ("window".to_owned(), 1));
+    // A test of 1 ms, and one of 40 ms after it.
+    let test = |name: &str, second: u32, ms: u32| {
+        let line = |at: u32| {
+            format!("10:00:{:02}.000 {name} {at} 500 100 0.39 4096 100 {ms}\n", second + at)
+        };
+        (0..4).map(line).collect::<String>()
+    };
+    let flat = format!(
+        "<pre>\n* 'n/a' : Data not available\ntod Run Interval reqrate rate MB/sec bytes/io read% resp\n{}{}",
+        test("rd1", 0, 1),
+        test("rd2", 4, 40)
+    );
+    assert_eq!(incidents("b.wsr", &flat), ("test".to_owned(), 0));
+}
