@@ -82,7 +82,7 @@ impl Seen {
                 kind,
                 errors: [
                     of("errors", CounterId::Errors),
-                    of("discards", CounterId::Discards),
+                    of("frames or packets dropped or sent again", CounterId::Discards),
                     of("aborted commands", CounterId::Aborts),
                 ],
                 credit: amount(source, CounterId::CreditWait),

@@ -130,7 +130,7 @@ fn peak(steps: &[StepFigures]) -> Option<Sentence> {
     let best = steps
         .iter()
         .rev()
-        .filter(|s| s.total.both.ops > 0)
+        .filter(|s| s.total.both.ops > 0 || uncounted(s))
         .max_by(|a, b| a.total.both.bytes_per_s.total_cmp(&b.total.both.bytes_per_s))?;
     let both = &best.total.both;
     let at = if steps.len() > 1 { format!(" at {}", clean(&best.label())) } else { String::new() };
@@ -144,13 +144,22 @@ fn peak(steps: &[StepFigures]) -> Option<Sentence> {
         (None, None) => String::new(),
     };
     let lead = if steps.len() > 1 { "Peak throughput: " } else { "" };
+    let iops = match uncounted(best) {
+        true => String::new(),
+        false => format!(", {} IOPS", count(both.iops.round())),
+    };
     let text = format!(
-        "{lead}{}, {} IOPS{transactions}{at}{time} ({}).",
+        "{lead}{}{iops}{transactions}{at}{time} ({}).",
         rate(both.bytes_per_s),
-        count(both.iops.round()),
         loops(best.loops)
     );
     Some(found(text, Section::Step(best.index)))
+}
+
+/// Whether of an observed load bytes were counted and operations were not.
+pub(crate) fn uncounted(step: &StepFigures) -> bool {
+    let both = &step.total.both;
+    step.loops == Loops::Observed && both.ops == 0 && both.bytes_per_s > 0.0
 }
 
 /// The operations that move no data, at the step that issued the most of them.

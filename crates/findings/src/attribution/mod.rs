@@ -100,7 +100,10 @@ impl GatherAttribution {
     /// The answers to a step, and the most probable two of them.
     fn attribute(&self, at: usize) -> Option<Attribution> {
         let steps = &self.steps[..];
-        let step = steps.get(at).filter(|step| step.iops > 0.0)?;
+        // Of an observed load a switch counts no more than its bytes.
+        let loaded =
+            |step: &&Observed| step.iops > 0.0 || step.is_observed() && step.bytes_per_s > 0.0;
+        let step = steps.get(at).filter(loaded)?;
         let response = neighbours::response(steps, at);
         let mut candidates = candidates::candidates(step, &response);
         if !self.counted {

@@ -84,32 +84,84 @@ fn fio_jobs(json: &Json) -> Vec<&Json> {
     jobs.iter().filter(|job| !whole(job)).collect()
 }
 
-/// Milliseconds in which a job did I/O.
-fn fio_runtime(job: &Json) -> f64 {
-    let of = |side: &str| number(job, &format!("{side}/runtime")).unwrap_or(0.0);
-    of("read").max(of("write"))
+/// What a job counts: each direction, or both as one where it says no more (`unified_rw_reporting`).
+fn fio_sides(job: &Json) -> &'static [(&'static str, Flow)] {
+    match job.first(&["read", "write"]) {
+        Some(_) => &[("read", Flow::Read), ("write", Flow::Write)],
+        None => &[("mixed", Flow::Any)],
+    }
 }
 
-/// Jobs that ran at the same time, in the order in which they ran: groups behind a `stonewall` waited for those before.
-fn fio_groups<'a>(jobs: &[&'a Json]) -> Vec<Vec<&'a Json>> {
-    let mut out: Vec<Vec<&Json>> = Vec::new();
+/// Milliseconds in which a job did I/O.
+fn fio_runtime(job: &Json) -> f64 {
+    let of = |(side, _): &(&str, Flow)| number(job, &format!("{side}/runtime")).unwrap_or(0.0);
+    fio_sides(job).iter().map(of).fold(0.0, f64::max)
+}
+
+/// What the time that fio ran tells of groups of jobs: a group behind a `stonewall` waits for those before, a `new_group` alone
+/// does not, and the file has neither word.
+#[derive(Clone, Copy, PartialEq)]
+enum FioOrder {
+    /// One after the other, or there is but one.
+    Followed,
+    /// All at the same time.
+    Together,
+    /// Some at the same time, which is not told.
+    Unknown,
+}
+
+/// Jobs that are a test, in the order in which they ran.
+fn fio_groups<'a>(feed: &mut Feed, jobs: &[&'a Json]) -> Vec<Vec<&'a Json>> {
     let group = |job: &Json| number(job, "groupid").unwrap_or(0.0);
-    let elapsed = |jobs: &[&Json]| {
-        jobs.iter().filter_map(|job| number(job, "elapsed")).fold(0.0_f64, f64::max)
-    };
     let mut numbers: Vec<f64> = jobs.iter().map(|job| group(job)).collect();
     numbers.sort_by(f64::total_cmp);
     numbers.dedup();
-    for of in numbers {
-        let these: Vec<&Json> = jobs.iter().copied().filter(|job| group(job) == of).collect();
-        // Seconds since the start of fio: what ran beside the group before ended with it.
-        let ran = these.iter().map(|job| fio_runtime(job)).fold(0.0, f64::max) / 1000.0;
-        match out.last_mut() {
-            Some(last) if elapsed(&these) - elapsed(last) < ran / 2.0 => last.extend(these),
-            _ => out.push(these),
+    let of = |number: &f64| jobs.iter().copied().filter(|job| group(job) == *number).collect();
+    let mut groups: Vec<Vec<&Json>> = numbers.iter().map(of).collect();
+    groups.retain(|group| fio_longest(group) > 0.0);
+    let lengths: Vec<f64> = groups.iter().map(|group| fio_longest(group) / 1000.0).collect();
+    let ran = jobs.iter().filter_map(|job| number(job, "elapsed")).reduce(f64::max);
+    let order = fio_order(ran, &lengths);
+    let (name, count) = (feed.name.clone(), groups.len());
+    match order {
+        _ if count < 2 => {}
+        FioOrder::Together => groups = vec![groups.concat()],
+        FioOrder::Followed => {
+            let told = ran.map_or("it does not say how long fio ran".to_owned(), |ran| {
+                format!("fio ran for {ran} s, they for {:.0} s", lengths.iter().sum::<f64>())
+            });
+            let text = format!(
+                "{name}: {count} groups of jobs ran one after the other ({told}); what fio saw of disks is of all of them and left out"
+            );
+            feed.note(Level::Info, "groups", text);
+        }
+        FioOrder::Unknown => {
+            let text = format!(
+                "{name}: some of {count} groups of jobs ran at the same time, and which is not told: each is shown alone"
+            );
+            feed.note(Level::Warning, "groups", text);
         }
     }
-    out
+    groups
+}
+
+/// By the seconds that fio ran, which are rounded up, and those of the groups.
+fn fio_order(ran: Option<f64>, lengths: &[f64]) -> FioOrder {
+    let Some(ran) = ran else { return FioOrder::Followed };
+    let mut sorted = lengths.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let [least, .., most] = sorted.as_slice() else { return FioOrder::Followed };
+    match ran + 0.5 {
+        ran if ran >= sorted.iter().sum() => FioOrder::Followed,
+        // Not even the shortest had time after the longest or before it.
+        ran if ran < least + most => FioOrder::Together,
+        _ => FioOrder::Unknown,
+    }
+}
+
+/// Milliseconds of the longest job.
+fn fio_longest(group: &[&Json]) -> f64 {
+    group.iter().map(|job| fio_runtime(job)).fold(0.0, f64::max)
 }
 
 fn fio_document(feed: &mut Feed, json: &Json) {
@@ -121,16 +173,15 @@ fn fio_document(feed: &mut Feed, json: &Json) {
             feed.note(Level::Warning, "fio-error", text);
         }
     }
-    let groups = fio_groups(&jobs);
-    let longest = |group: &[&Json]| group.iter().map(|job| fio_runtime(job)).fold(0.0, f64::max);
-    let all: f64 = groups.iter().map(|group| longest(group)).sum();
+    let groups = fio_groups(feed, &jobs);
+    let all: f64 = groups.iter().map(|group| fio_longest(group)).sum();
     if all <= 0.0 {
         return;
     }
     let end = number(json, "timestamp_ms").or_else(|| number(json, "timestamp").map(|s| s * 1e3));
     let mut from = end.unwrap_or(all) - all;
-    for group in groups.iter().filter(|group| longest(group) > 0.0) {
-        let length = longest(group);
+    for group in &groups {
+        let length = fio_longest(group);
         let span = moment_at(from / 1e3).and_then(|from| Span::lasting(from, length / 1e3));
         from += length;
         let Some(span) = span else { continue };
@@ -140,12 +191,6 @@ fn fio_document(feed: &mut Feed, json: &Json) {
         fio_group(feed, row, (json, &jobs), group, length);
     }
     if groups.len() > 1 {
-        let text = format!(
-            "{}: {} groups of jobs ran one after the other; what fio saw of disks is of all of them and left out",
-            feed.name,
-            groups.len()
-        );
-        feed.note(Level::Info, "groups", text);
         return;
     }
     let host = json.get("hostname").and_then(Json::text).unwrap_or_default();
@@ -172,8 +217,8 @@ fn fio_group(
         let mut place = Place::new(HopKind::VirtualDisk, label, host);
         named.clone_into(&mut place.guest);
         let place = feed.place(place);
-        for (side, flow) in [("read", Flow::Read), ("write", Flow::Write)] {
-            fio_side(feed, (row, place), job, (side, flow), longest);
+        for side in fio_sides(job) {
+            fio_side(feed, (row, place), job, *side, longest);
         }
         let cpu = number(job, "usr_cpu").zip(number(job, "sys_cpu"));
         if let Some((user, system)) = cpu {
@@ -206,15 +251,17 @@ fn fio_side(
     longest: f64,
 ) {
     let Some(of) = job.get(side) else { return };
-    let ios = number(of, "total_ios").unwrap_or(0.0);
     let seconds = longest / 1000.0;
-    feed.put(row, place, Measure::Ops(flow), ios / seconds);
+    // fio 2.1 has their rate alone.
+    let rate = || Some(number(of, "iops")? * number(of, "runtime")? / 1000.0);
+    let ios = number(of, "total_ios").or_else(rate);
+    ios.into_iter().for_each(|ios| feed.put(row, place, Measure::Ops(flow), ios / seconds));
     if let Some(bytes) = fio_bytes(of) {
         feed.put(row, place, Measure::Bytes(flow), bytes / seconds);
     }
     let mean = number(of, "lat_ns/mean").or_else(|| number(of, "clat_ns/mean"));
     let mean = mean.or_else(|| number(of, "lat/mean").map(|us| us * 1000.0));
-    if let Some(mean) = mean.filter(|_| ios > 0.0) {
+    if let Some(mean) = mean.filter(|_| ios.is_some_and(|ios| ios > 0.0)) {
         feed.put(row, place, Measure::Time(Leg::All, flow), mean);
     }
 }

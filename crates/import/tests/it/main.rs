@@ -5,6 +5,7 @@ mod diskspd;
 mod fio;
 mod fio_ends;
 mod fio_examples;
+mod fio_groups;
 mod fio_peer;
 mod iometer;
 mod labs;

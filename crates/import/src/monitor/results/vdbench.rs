@@ -199,7 +199,14 @@ fn interval(feed: &mut Feed, row: usize, line: &Line<'_>) {
     let place = feed.place(Place::new(HopKind::VirtualDisk, "vdbench", ""));
     let Some(rate) = value("rate") else { return };
     let bytes = value("MB/sec").map(|mb| mb * MIB);
-    let sides = match value("read%").or(value("rdpct")).map(|read| read / 100.0) {
+    // Of files, the rate is of operations of all sorts: opening, creating, and those that move data.
+    let files = value("Read_rate").zip(value("Write_rate")).filter(|(r, w)| r + w > 0.0);
+    let read = value("read%").or(value("rdpct")).map(|read| read / 100.0);
+    let (rate, read) = match files {
+        Some((reads, writes)) => (reads + writes, Some(reads / (reads + writes))),
+        None => (rate, read),
+    };
+    let sides = match read {
         Some(read) => vec![
             (Flow::Read, read, ["read_resp", "resp"], "MB_read"),
             (Flow::Write, 1.0 - read, ["write_resp", "resp"], "MB_write"),

@@ -127,10 +127,18 @@ pub(in super::super) fn ntttcp(name: &str, from: impl BufRead) -> Result<Feed, R
                 value.filter(|value| *value > 0.0)
             };
             let Some(seconds) = of_metric("realtime", "s") else { continue };
-            let moved = of_metric("total_bytes", "MB").map(|mb| mb * MIB / seconds);
-            let rate = moved
-                .or_else(|| of_metric("throughput", "MB/s").map(|mb| mb * MIB))
-                .or_else(|| of_metric("throughput", "mbps").map(|mb| mb * 1e6 / 8.0));
+            // Of a million bytes each, or of 2^20: by build.
+            let bits = of_metric("throughput", "mbps").map(|mb| mb * 1e6 / 8.0);
+            let plain = of_metric("throughput", "Bps").or(bits);
+            let mega = of_metric("total_bytes", "MB").map(|mb| mb / seconds);
+            let mega = mega.or_else(|| of_metric("throughput", "MB/s"));
+            let rate = match (mega, plain) {
+                (Some(mega), Some(plain)) => {
+                    let off = |unit: f64| (mega * unit - plain).abs();
+                    Some(mega * if off(1e6) < off(MIB) { 1e6 } else { MIB })
+                }
+                (mega, plain) => plain.or(mega.map(|mb| mb * MIB)),
+            };
             let Some(rate) = rate else { continue };
             let start = feed.rows.last().map_or(0, |row| row.to);
             let Some(span) = Span::lasting(start, seconds) else { continue };

@@ -235,3 +235,41 @@ fn tests_are_not_compared_with_each_other_as_times_of_one_load_are() {
     );
     assert_eq!(incidents("b.wsr", &flat), ("test".to_owned(), 0));
 }
+
+/// Two looks of a switch that counts bytes alone, and the speed of its ports.
+fn switch(bytes: u64) -> String {
+    let look = |at: u64, of: u64| {
+        let port = |port: u64| {
+            format!(
+                "1.3.6.1.2.1.2.2.1.2.{port}|4|port{port}\n1.3.6.1.2.1.31.1.1.1.15.{port}|66|8000\n1.3.6.1.2.1.31.1.1.1.6.{port}|70|{}\n1.3.6.1.2.1.31.1.1.1.10.{port}|70|{}\n",
+                of * port,
+                of / 10
+            )
+        };
+        format!(
+            "1.3.6.1.2.1.1.3.0|67|{}\n1.3.6.1.2.1.1.5.0|4|sw1\n{}{}",
+            at * 100,
+            port(1),
+            port(2)
+        )
+    };
+    look(1000, 1 << 40) + &look(1060, (1 << 40) + bytes * 60)
+}
+
+#[test]
+fn of_a_switch_that_counts_bytes_alone_the_fullest_port_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.wsr");
+    written(&path, &[switch(400_000_000)], &[]).unwrap();
+    let analysis = findings::analyse(&Record::open(&path).unwrap()).unwrap();
+    let found = analysis.steps[0].attribution.as_ref().expect("an answer");
+    let full = |name: &str| {
+        let hop = found.hops.iter().find(|hop| hop.hop == name).unwrap();
+        hop.utilization.unwrap()
+    };
+    // 800 MB/s of a line of 8 Gb/s, and half of it.
+    assert!((full("port2") - 0.8).abs() < 1e-3 && (full("port1") - 0.4).abs() < 1e-3);
+    assert!(found.probability < 0.9);
+    let headroom = analysis.monitoring.iter().find(|m| m.code == "headroom").expect("headroom");
+    assert!(headroom.text.contains("80%"), "{}", headroom.text);
+}

@@ -180,6 +180,19 @@ fn vdbenchs_intervals_are_read_by_name_and_its_averages_left_out() {
 }
 
 #[test]
+fn of_vdbenchs_files_what_moves_data_is_told_apart_from_other_operations() {
+    let line =
+        |at: u32| format!("10:00:0{at}.000 rd1 {at} max 900 5.0 30.0 300 2.0 100 4.0 20.0 10.0\n");
+    let text = format!(
+        "tod Run Interval reqrate rate resp MB/sec Read_rate Read_resp Write_rate Write_resp MB_read MB_write\n{}",
+        (1..5).map(line).collect::<String>()
+    );
+    let feed = fed(text.as_bytes());
+    let mb = 1024.0 * 1024.0;
+    sides(&feed, "vdbench", [300.0, 100.0], [20.0 * mb, 10.0 * mb], [2.0 * MS, 4.0 * MS]);
+}
+
+#[test]
 fn vdbenchs_warm_up_and_repetitions_are_told_apart() {
     let mut text = "tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp mb_read mb_write xfersize threads\n".to_owned();
     let mut line = |at: u32, interval: &str, rate: u32, threads: u32| {
@@ -265,6 +278,14 @@ fn ntttcps_placeholders_are_absent() {
     let feed = fed(text("0.000", "NA").as_bytes());
     near(figure(&feed, "sends", Measure::Bytes(Flow::Write)), 200.0 * mb);
     assert_eq!(feed.places.len(), 1, "no processor: {:?}", feed.places);
+    // Builds of Linux count a million bytes as MB.
+    let linux = text("90000.0", "25.0")
+        .replace("10.000</realtime>", "60.000</realtime>")
+        .replace("200.000</throughput>", "1500.000</throughput>")
+        .replace("1677.722", "12000.000");
+    near(figure(&fed(linux.as_bytes()), "sends", Measure::Bytes(Flow::Write)), 1.5e9);
+    let exact = linux.replace("metric=\"mbps\">12000.000", "metric=\"Bps\">1500000000.0");
+    near(figure(&fed(exact.as_bytes()), "sends", Measure::Bytes(Flow::Write)), 1.5e9);
     let received = text("500.0", "0.000").replace("ntttcps", "ntttcpr");
     near(figure(&fed(received.as_bytes()), "receives", Measure::Bytes(Flow::Read)), 50.0 * mb);
     cut_anywhere(text("1.0", "2").as_bytes(), MonitorFormat::NtttcpXml);
@@ -337,7 +358,8 @@ fn fio(jobs: &str) -> String {
 
 #[test]
 fn groups_of_fio_that_waited_for_each_other_are_tests_of_their_own() {
-    let jobs = [job("seq", 0, 11, 20_000), job("rand", 1, 21, 10_000)].join(",");
+    // How long fio ran is said of each job: both waited, and nothing else names a `stonewall`.
+    let jobs = [job("seq", 0, 21, 20_000), job("rand", 1, 21, 10_000)].join(",");
     let feed = fed(fio(&format!(r#""jobs":[{jobs}]"#)).as_bytes());
     let tests: Vec<&str> = feed.tests.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!((tests, feed.rows.len()), (vec!["seq", "rand"], 2));
@@ -347,6 +369,21 @@ fn groups_of_fio_that_waited_for_each_other_are_tests_of_their_own() {
     // Groups that ran at the same time are one test.
     let jobs = [job("a", 0, 11, 20_000), job("b", 1, 11, 10_000)].join(",");
     assert_eq!(fed(fio(&format!(r#""jobs":[{jobs}]"#)).as_bytes()).rows.len(), 1);
+    // Of three, two had no time after each other, and nothing tells which: each is a test, and no sum is said.
+    let jobs = [job("a", 0, 21, 20_000), job("b", 1, 21, 10_000), job("c", 2, 21, 10_000)];
+    let feed = fed(fio(&format!(r#""jobs":[{}]"#, jobs.join(","))).as_bytes());
+    assert_eq!(feed.rows.len(), 3);
+    assert!(
+        feed.notes.iter().any(|note| note.text.contains("which is not told")),
+        "{:?}",
+        feed.notes
+    );
+    // fio 2.1 says neither how long it ran nor how many I/Os there were.
+    let old = [job("a", 0, 0, 20_000), job("b", 1, 0, 10_000)].join(",");
+    let old = old.replace("\"elapsed\":0,", "").replace("\"total_ios\":20000", "\"iops\":2000");
+    let feed = fed(fio(&format!(r#""jobs":[{old}]"#)).as_bytes());
+    assert_eq!(feed.rows.len(), 2);
+    near(figure(&feed, "a", Measure::Ops(Flow::Read)), 2000.0);
     // Of several hosts, each job and not their sum.
     let jobs = [job("a", 0, 11, 20_000), job("All clients", 0, 11, 20_000)].join(",");
     let feed = fed(fio(&format!(r#""client_stats":[{jobs}]"#)).as_bytes());
@@ -362,6 +399,11 @@ fn groups_of_fio_that_waited_for_each_other_are_tests_of_their_own() {
         ),
         4_096_000.0,
     );
+    // Both directions as one.
+    let mixed = job("a", 0, 11, 20_000).replace("\"read\"", "\"mixed\"");
+    let mixed = mixed[..mixed.find(",\"write\"").unwrap()].to_owned() + "}";
+    let feed = fed(fio(&format!(r#""jobs":[{mixed}]"#)).as_bytes());
+    near(figure(&feed, "a", Measure::Ops(Flow::Any)), 2000.0);
     let failed = job("a", 0, 1, 0).replace("\"runtime\":10000", "\"runtime\":0");
     let failed = fio(&format!(r#""jobs":[{failed}]"#));
     let error = read("f", MonitorFormat::FioJson, failed.as_bytes(), &options()).unwrap_err();
