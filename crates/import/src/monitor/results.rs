@@ -326,7 +326,13 @@ fn iperf3_document(feed: &mut Feed, json: &Json) {
     let text = |key: &str| connected.and_then(|c| c.get(key)).and_then(Json::text);
     let (local, remote) =
         (text("local_host").unwrap_or("local"), text("remote_host").unwrap_or("remote"));
+    // Whether this end sends: each interval says so, of older versions the end that it is.
     let reverse = number(json, "start/test_start/reverse").unwrap_or(0.0) > 0.0;
+    let serves = json.path("start/accepted_connection").is_some();
+    let sends = |sum: &Json, usually: bool| match sum.get("sender") {
+        Some(Json::Bool(sends)) => *sends,
+        _ => usually,
+    };
     let place = feed.place(Place::new(HopKind::NetworkPair, format!("{local}-{remote}"), ""));
     let (sent, received) =
         (json.path("end/sum_sent"), json.path("end/sum_received").or(json.path("end/sum")));
@@ -348,17 +354,19 @@ fn iperf3_document(feed: &mut Feed, json: &Json) {
         let Some(span) = moment_at(start + from).zip(moment_at(start + to)) else { continue };
         let row = feed.rows.len();
         feed.rows.push(Span { from: span.0, to: span.1 });
-        let share = if reverse { 1.0 } else { arrived };
-        let flow = if reverse { Flow::Read } else { Flow::Write };
-        feed.put(row, place, Measure::Bytes(flow), moved / (to - from) * share);
+        let mut put = |sends: bool, moved: f64, arrived: f64| {
+            let (flow, share) = if sends { (Flow::Write, arrived) } else { (Flow::Read, 1.0) };
+            feed.put(row, place, Measure::Bytes(flow), moved / (to - from) * share);
+        };
+        let forth = sends(sum, reverse == serves);
+        put(forth, moved, arrived);
+        // The other direction of `--bidir`.
+        if let Some(back) = interval.get("sum_bidir_reverse") {
+            let arrived = self::arrived(sent_back, received_back);
+            number(back, "bytes").into_iter().for_each(|n| put(sends(back, !forth), n, arrived));
+        }
         if let Some(again) = of("retransmits") {
             feed.put(row, place, Measure::Discards, again / (to - from));
-        }
-        // The other direction of `--bidir` is what this end received.
-        if let Some(back) = number(interval, "sum_bidir_reverse/bytes") {
-            let received = interval.path("sum_bidir_reverse/sender") != Some(&Json::Bool(true));
-            let share = if received { 1.0 } else { self::arrived(sent_back, received_back) };
-            feed.put(row, place, Measure::Bytes(Flow::Read), back / (to - from) * share);
         }
     }
     for (side, who) in [("host", local), ("remote", remote)] {

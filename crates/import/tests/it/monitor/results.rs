@@ -424,6 +424,14 @@ fn iperf3_counts_what_arrived_in_each_direction() {
     let feed = fed(both.as_bytes());
     near(figure(&feed, "a-b", Measure::Bytes(Flow::Write)), 900_000.0);
     near(figure(&feed, "a-b", Measure::Bytes(Flow::Read)), 500_000.0);
+    // The same seen by the server, which receives what the client sends.
+    let server = both.replace("\"omitted\":false", "\"omitted\":false,\"sender\":false");
+    let server = server.replace("\"sender\":false}}", "\"sender\":true}}");
+    let feed = fed(server.as_bytes());
+    near(figure(&feed, "a-b", Measure::Bytes(Flow::Read)), 1_000_000.0);
+    near(figure(&feed, "a-b", Measure::Bytes(Flow::Write)), 500_000.0);
+    let old = of("", "").replace("\"test_start\"", "\"accepted_connection\":{},\"test_start\"");
+    near(figure(&fed(old.as_bytes()), "a-b", Measure::Bytes(Flow::Read)), 1_000_000.0);
     let udp = of(r#""sum":{"bytes":1000000,"lost_percent":10.0}"#, "");
     near(figure(&fed(udp.as_bytes()), "a-b", Measure::Bytes(Flow::Write)), 900_000.0);
     let refused = r#"{"start":{"connected":[],"version":"iperf 3.9"},"intervals":[],"end":{},"error":"unable to connect to server: Connection refused"}"#;
