@@ -8,7 +8,7 @@ use crate::headline::{blocks, plural};
 use crate::limits;
 use crate::monitoring;
 use crate::network;
-use crate::number::{latency, percent, ratio};
+use crate::number::{digits, latency, percent, ratio};
 use crate::paint::{Ink, ReviewPage};
 use crate::projections;
 use crate::sentence::{Section, Sentence, Tone};
@@ -157,9 +157,14 @@ fn peak(steps: &[StepFigures]) -> Option<Sentence> {
 }
 
 /// Whether of an observed load bytes were counted and operations were not.
-pub(crate) fn uncounted(step: &StepFigures) -> bool {
+fn uncounted(step: &StepFigures) -> bool {
     let both = &step.total.both;
     step.loops == Loops::Observed && both.ops == 0 && both.bytes_per_s > 0.0
+}
+
+/// Operations a second, unless they were not counted.
+pub(crate) fn iops(step: &StepFigures) -> Option<String> {
+    (!uncounted(step)).then(|| digits(step.total.both.iops))
 }
 
 /// The operations that move no data, at the step that issued the most of them.

@@ -135,7 +135,7 @@ fn steps(all: &[StepFigures]) -> String {
     let row = |s: &&StepFigures| {
         let both = &s.total.both;
         let mut cells = vec![escape(&clean(&s.label()))];
-        cells.push(digits(both.iops));
+        cells.push(highlights::iops(s).unwrap_or_else(|| "-".to_owned()));
         cells.push(digits(both.bytes_per_s / 1e6));
         let latency = |point: fn(&findings::Latency) -> u64| {
             of(s).map_or("-".to_owned(), |l| unit.show(point(&l)))

@@ -1,6 +1,6 @@
 //! The figures: one table a plan, a step a row, and the balance of its VMs or targets.
 
-use crate::highlights::uncounted;
+use crate::highlights;
 use crate::number::{TimeUnit, bar, digits, percent};
 use crate::paint::{Ink, ReviewPage};
 use crate::proof;
@@ -156,10 +156,7 @@ fn work(steps: &[StepFigures]) -> Vec<TableColumn> {
     if steps.iter().any(|s| s.offered_iops > 0.0) {
         columns.push(numbers("offered", "1/s", &|s| s.offered_iops).rank(6));
     }
-    let iops = |s: &StepFigures| match uncounted(s) {
-        true => "-".to_owned(),
-        false => digits(s.total.both.iops),
-    };
+    let iops = |s: &StepFigures| highlights::iops(s).unwrap_or_else(|| "-".to_owned());
     columns.extend([
         TableColumn::numbers("IOPS", "1/s").fill(steps.iter().map(iops)),
         numbers("total", "MB/s", &|s| s.total.both.bytes_per_s / 1e6),

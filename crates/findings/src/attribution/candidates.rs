@@ -13,6 +13,9 @@ use crate::figures::Loops;
 use crate::generator::Limit;
 use record::HopKind;
 
+/// From this share of its limit on, at means of samples, a hop is seen to be full.
+const SEEN_FULL: f64 = 0.9;
+
 /// An answer that was weighed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -78,6 +81,16 @@ pub(super) fn candidates(step: &Observed, response: &NeighbourResponse) -> Vec<C
         out.push(Candidate { limit, signs, about: Vec::new() });
         return out;
     }
+    // Bytes alone show no queue and no latency: a hop that is seen to be full limits, and of any other nothing is known.
+    if step.iops <= 0.0 {
+        out.clear();
+        if is_any_full(step) {
+            out.extend(view.hops());
+            out.extend(view.two());
+        }
+        out.push(view.unknown());
+        return out;
+    }
     view.hops().for_each(|hop| out.push(hop));
     out.extend(view.slots());
     out.extend(view.two());
@@ -86,6 +99,11 @@ pub(super) fn candidates(step: &Observed, response: &NeighbourResponse) -> Vec<C
     out.extend(view.latency());
     out.push(view.unknown());
     out
+}
+
+/// Whether a hop is seen to be full.
+fn is_any_full(step: &Observed) -> bool {
+    step.hops.iter().any(|hop| hop.served.is_some_and(|of| of.share >= SEEN_FULL))
 }
 
 /// A step with figures that several answers use.
@@ -497,7 +515,11 @@ impl<'a> Inputs<'a> {
             high: self.high,
             blur: step.blur(),
         };
-        let limit = Limiter::Unknown { missing: missing(step) };
+        let mut missing = missing(step);
+        if missing.is_empty() && step.iops <= 0.0 {
+            missing.push("operations and latency of the hosts".to_owned());
+        }
+        let limit = Limiter::Unknown { missing };
         Candidate { limit, signs: Signs::Unknown(signs), about: Vec::new() }
     }
 }

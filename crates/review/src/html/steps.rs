@@ -3,6 +3,7 @@
 use super::conditions;
 use super::grid::{Column, table};
 use super::ports;
+use crate::highlights;
 use crate::number::{TimeUnit, digits, percent};
 use crate::proof;
 use crate::results::{self, ResultColumn, ResultRow};
@@ -156,7 +157,8 @@ fn work(steps: &[StepFigures]) -> Vec<Steps<'_>> {
     if some(|s| s.offered_iops) {
         columns.push(number("offered", "1/s", |s| s.offered_iops));
     }
-    columns.push(number("IOPS", "1/s", |s| s.total.both.iops));
+    let iops = |s: &&StepFigures| highlights::iops(s).unwrap_or_else(|| "–".to_owned());
+    columns.push(Column::numbers("IOPS", "1/s", iops).under("work"));
     columns.push(number("total", "MB/s", |s| s.total.both.bytes_per_s / 1e6));
     if steps.iter().any(|s| s.uncertainty().is_some()) {
         let share = |s: &&StepFigures| s.uncertainty().map_or("–".to_owned(), percent);

@@ -2,6 +2,7 @@
 //! limits; and the step itself in words. The picture, the table beside it and the page's script all take these.
 
 use super::scene::Scene;
+use crate::highlights;
 use crate::limits;
 use crate::number::{digits, latency, percent};
 use crate::text::clean;
@@ -122,7 +123,7 @@ fn total(step: &StepFigures) -> String {
     if step.has_storage() {
         let both = &step.total.both;
         let rate = units::rate(both.bytes_per_s);
-        parts.push(format!("{rate}, {} IOPS", digits(both.iops)));
+        parts.push(highlights::iops(step).map_or(rate.clone(), |n| format!("{rate}, {n} IOPS")));
         let p99 = both.latency().map(|l| format!("p99 {}", latency(l.p99_ns as f64)));
         let mean = both.mean_latency_ns().map(|ns| format!("mean {}", latency(ns)));
         parts.extend(p99.or(mean));

@@ -1,6 +1,7 @@
 //! Tables as a record: figures by hand, windows, gaps, joined names, and what is refused.
 
 use super::{fed, options};
+use findings::Limiter;
 use import::monitor::{NamedWindow, Order, Span, Topology, WriteError, topology, write};
 use record::{CounterId, Loop, Record};
 use std::path::Path;
@@ -257,19 +258,29 @@ fn switch(bytes: u64) -> String {
 }
 
 #[test]
-fn of_a_switch_that_counts_bytes_alone_the_fullest_port_is_said() {
+fn of_a_switch_that_counts_bytes_alone_a_port_limits_where_it_is_full() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.wsr");
-    written(&path, &[switch(400_000_000)], &[]).unwrap();
-    let analysis = findings::analyse(&Record::open(&path).unwrap()).unwrap();
+    let of = |name: &str, bytes: u64| {
+        let path = dir.path().join(name);
+        written(&path, &[switch(bytes)], &[]).unwrap();
+        findings::analyse(&Record::open(&path).unwrap()).unwrap()
+    };
+    // 800 MB/s of a line of 8 Gb/s, and half of it: nothing shows what waits.
+    let analysis = of("a.wsr", 400_000_000);
     let found = analysis.steps[0].attribution.as_ref().expect("an answer");
     let full = |name: &str| {
         let hop = found.hops.iter().find(|hop| hop.hop == name).unwrap();
         hop.utilization.unwrap()
     };
-    // 800 MB/s of a line of 8 Gb/s, and half of it.
     assert!((full("port2") - 0.8).abs() < 1e-3 && (full("port1") - 0.4).abs() < 1e-3);
-    assert!(found.probability < 0.9);
+    let Limiter::Unknown { missing } = &found.limit else { panic!("{:?}", found.limit) };
+    assert_eq!(missing[..], ["operations and latency of the hosts"]);
     let headroom = analysis.monitoring.iter().find(|m| m.code == "headroom").expect("headroom");
     assert!(headroom.text.contains("80%"), "{}", headroom.text);
+    assert!(analysis.monitoring.iter().any(|m| m.code == "collect"));
+    // As much as the line carries.
+    let analysis = of("b.wsr", 495_000_000);
+    let found = analysis.steps[0].attribution.as_ref().expect("an answer");
+    let Limiter::Hop { hop, .. } = &found.limit else { panic!("{:?}", found.limit) };
+    assert!(hop == "port2" && found.probability < 0.9, "{hop}: {}", found.probability);
 }

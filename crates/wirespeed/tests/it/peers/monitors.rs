@@ -237,3 +237,19 @@ fn a_folder_with_a_summary_beside_its_results_is_explained() {
     let said = bench.expect(0, &["explain", "hci-res.txt", "--out", "sum.wsr"]);
     assert!(said.stdout.contains("9.00 IOPS") || said.stdout.contains("9 IOPS"), "{}", said.stdout);
 }
+
+/// Of what NTttcp moved nobody counted the operations: they are not none.
+#[test]
+fn of_a_load_of_bytes_alone_no_operations_are_said() {
+    let bench = Bench::new("");
+    let result = "<ntttcps computername=\"A\">\n<total_bytes metric=\"MB\">90000.0</total_bytes>\n<realtime metric=\"s\">60.0</realtime>\n<throughput metric=\"mbps\">12000.000</throughput>\n</ntttcps>\n";
+    std::fs::write(bench.path("sent.xml"), result).expect("a file");
+    let said = bench.expect(0, &["explain", "sent.xml", "--out", "sent.wsr"]);
+    assert!(said.stdout.contains("1500 MB/s (observed load)"), "{}", said.stdout);
+    let row = said.stdout.lines().find(|line| line.trim_start().starts_with("whole"));
+    let cells: Vec<&str> = row.expect("a row").split_whitespace().collect();
+    assert_eq!(cells[..3], ["whole", "-", "1,500"], "{}", said.stdout);
+    bench.expect(0, &["review", "sent.wsr", "--out", "sent.html"]);
+    let page = std::fs::read_to_string(bench.path("sent.html")).expect("a page");
+    assert!(!page.contains("0 IOPS"), "a page says IOPS");
+}
