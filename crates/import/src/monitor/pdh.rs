@@ -273,7 +273,9 @@ fn row(
             let text = format!("`{}` is no number", short(&String::from_utf8_lossy(cell.bytes)));
             return Err(ReadError::new(number, column, text));
         };
-        let value = used.less_from.map_or(value, |whole| (whole - value).max(0.0));
+        // perfmon writes -1 where it has no value.
+        let value =
+            used.less_from.filter(|_| value >= 0.0).map_or(value, |of| (of - value).max(0.0));
         feed.set(used.column, row, value * used.factor);
     }
     // perfmon leaves a cell behind the last delimiter.

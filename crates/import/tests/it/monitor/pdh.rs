@@ -157,3 +157,14 @@ fn shares_of_nfs_and_processors_in_use_are_what_esxtop_counts() {
     near(figure(&feed, "C:", Measure::Ops(Flow::Read)), 7.0);
     assert!(feed.places.len() == 1 && feed.places[0].within);
 }
+
+#[test]
+fn an_idle_time_that_is_not_known_is_no_busy_time() {
+    let cells = ["20.0", "20.0", "-1", "40.0"];
+    let row =
+        |(at, idle): (usize, &&str)| format!("\"05/07/2024 09:00:0{at}.000\",\"5\",\"{idle}\"\r\n");
+    let rows: String = cells.iter().enumerate().map(row).collect();
+    let header = r#""(PDH-CSV 4.0) (UTC)(0)","\\w\PhysicalDisk(0 C:)\Disk Reads/sec","\\w\PhysicalDisk(0 C:)\% Idle Time""#;
+    let feed = fed(format!("{header}\r\n{rows}").as_bytes());
+    near(figure(&feed, "0 C:", Measure::Busy), 0.7);
+}
