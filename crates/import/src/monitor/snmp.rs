@@ -158,7 +158,9 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
 fn entry(line: &str) -> Option<(&str, &str)> {
     let piped = || {
         let (oid, rest) = line.split_once('|')?;
-        Some((oid, rest.split_once('|')?.1))
+        let (kind, value) = rest.split_once('|')?;
+        // `4x`: bytes in hexadecimal, which digits alone do not show.
+        Some((oid, if kind.ends_with('x') { rest } else { value }))
     };
     // `snmpwalk -Oq` has a blank between them.
     let quick = || line.split_once(' ').filter(|(oid, _)| object(oid).is_some());
@@ -173,6 +175,12 @@ pub(super) fn is(line: &str) -> bool {
     entry(line).is_some_and(|(oid, _)| numbered || oid.contains("-MIB::") || object(oid).is_some())
 }
 
+/// The digits of a value whose type says that they are hexadecimal: `4x|0027F8D8FAE9`.
+fn hexadecimal(value: &str) -> Option<&str> {
+    let (kind, digits) = value.split_once("x|")?;
+    kind.bytes().all(|b| b.is_ascii_digit()).then_some(digits)
+}
+
 /// A value without its type.
 fn bare(value: &str) -> &str {
     let kinds = [
@@ -185,6 +193,7 @@ fn bare(value: &str) -> &str {
         "Timeticks:",
         "OID:",
     ];
+    let value = hexadecimal(value).unwrap_or(value);
     kinds.iter().find_map(|kind| value.strip_prefix(kind)).unwrap_or(value).trim()
 }
 
@@ -195,7 +204,8 @@ fn text(value: &str) -> String {
 /// A number; of a counter in 8 bytes, as FCMGMT has it, all of them.
 fn count(value: &str) -> Option<f64> {
     let digits = bare(value).trim_matches('"').trim();
-    if value.starts_with("Hex-STRING:") || digits.starts_with("0x") {
+    let hex = value.starts_with("Hex-STRING:") || digits.starts_with("0x");
+    if hex || hexadecimal(value).is_some() {
         let hex: String = digits.trim_start_matches("0x").split_whitespace().collect();
         return u64::from_str_radix(&hex, 16).ok().map(|n| n as f64);
     }

@@ -424,3 +424,21 @@ fn tables_of_text_are_read_by_maps_and_kinds_by_names() {
     let of: Vec<(&str, bool)> = feed.places.iter().map(|p| (p.kind.word(), p.within)).collect();
     assert_eq!(of, [("controller", false), ("volume", false), ("disks", true)]);
 }
+
+#[test]
+fn counters_in_hexadecimal_are_read_by_their_type() {
+    let port = "1.3.6.1.3.94.4.5.1";
+    let index = "16.0.0.5.30.1.2.3.4.0.0.0.0.0.0.0.0.1";
+    let walk = |hundredths: u32, bytes: &str| {
+        format!(
+            "1.3.6.1.2.1.1.3.0|67|{hundredths}\n1.3.6.1.2.1.1.5.0|4|sw1\n{port}.6.{index}|4x|{bytes}\n{port}.7.{index}|4x|00000000000000ff\n"
+        )
+    };
+    // 65,536 and 131,072 bytes in digits that could be decimal.
+    let text = walk(1000, "0000000000010000") + &walk(2000, "0000000000020000");
+    let feed = fed(text.as_bytes());
+    assert_eq!((feed.format, feed.places.len()), (MonitorFormat::SnmpWalk, 1));
+    let name = feed.places[0].name.clone();
+    let both = [Flow::Read, Flow::Write].map(|flow| figure(&feed, &name, Measure::Bytes(flow)));
+    near(both[0] + both[1], 65_536.0 / 10.0);
+}
