@@ -40,7 +40,7 @@ impl Looks {
                 "counters that only grow need two looks: take the output again after a minute, with `date` before each",
             ));
         }
-        let mut last: BTreeMap<(usize, Measure), (f64, i64)> = BTreeMap::new();
+        let mut last: BTreeMap<(usize, Measure), (f64, i64, Option<f64>)> = BTreeMap::new();
         let mut resets = 0;
         let mut before: Option<i64> = None;
         for (at, looks) in self.at {
@@ -54,8 +54,10 @@ impl Looks {
                 sum.0 += look.value;
             }
             for ((place, measure), (value, wraps)) in sums {
-                let old = last.insert((place, measure), (value, at));
-                let (Some((old, since)), Some(row)) = (old, row) else { continue };
+                let old = last.insert((place, measure), (value, at, wraps));
+                // A counter of another width is another counter.
+                let old = old.filter(|(.., width)| *width == wraps);
+                let (Some((old, since, _)), Some(row)) = (old, row) else { continue };
                 let seconds = (at - since) as f64 / 1e9;
                 let once = wraps.filter(|wraps| FASTEST * seconds < *wraps);
                 let moved = match (value >= old, once) {

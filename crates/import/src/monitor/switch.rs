@@ -17,7 +17,7 @@ use super::format::MonitorFormat;
 use super::model::{Feed, Measure, Place, Span};
 use super::stamp::{Stamp, moments, stamp};
 use record::{HopKind, Level};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A tick of `tim_txcrd_z` and of `TxWait`, in seconds.
 const TICK: f64 = 2.5e-6;
@@ -32,13 +32,25 @@ struct Shot {
     rates: Vec<(usize, Measure, f64)>,
 }
 
+/// What counted something: its name, and how well it counts, from 0.
+#[derive(Clone, Copy, PartialEq)]
+struct Counted {
+    name: &'static str,
+    rank: u8,
+}
+
 struct Reader {
     feed: Feed,
     shots: Vec<Shot>,
     stamp: Option<(Stamp, u64)>,
     switch: String,
     port: Option<usize>,
-    seen: Vec<(usize, Measure)>,
+    /// Whether Cisco's port is told of by `show interface`.
+    in_full: bool,
+    /// Counters of the look that is being taken, by their port and name.
+    seen: BTreeSet<(usize, &'static str)>,
+    /// Where several commands count one thing, the one that is used.
+    chosen: BTreeMap<(usize, Measure), Counted>,
     /// How often a command printed, as it was asked to.
     every: Option<i64>,
     /// Speeds of ports, which hold for all rows.
@@ -53,7 +65,9 @@ impl Reader {
             stamp: None,
             switch: String::new(),
             port: None,
-            seen: Vec::new(),
+            in_full: false,
+            seen: BTreeSet::new(),
+            chosen: BTreeMap::new(),
             every: None,
             speeds: BTreeMap::new(),
         }
@@ -64,7 +78,7 @@ impl Reader {
     }
 
     /// The look that is being taken: a counter that comes again begins the next one.
-    fn shot(&mut self, key: (usize, Measure)) -> &mut Shot {
+    fn shot(&mut self, key: (usize, &'static str)) -> &mut Shot {
         if self.shots.is_empty() || self.stamp.is_some() || self.seen.contains(&key) {
             self.shots.push(Shot {
                 stamp: self.stamp.take(),
@@ -73,15 +87,22 @@ impl Reader {
             });
             self.seen.clear();
         }
-        self.seen.push(key);
+        self.seen.insert(key);
         let last = self.shots.len() - 1;
         &mut self.shots[last]
     }
 
-    fn look(&mut self, measure: Measure, value: f64, wraps: Option<f64>) {
-        if let Some(place) = self.port {
-            self.shot((place, measure)).looks.push(Look { place, measure, value, wraps });
+    /// Takes a counter of the port. Of what another command counted too, the better one is kept, or the first.
+    fn look(&mut self, by: Counted, measure: Measure, value: f64, wraps: Option<f64>) {
+        let Some(place) = self.port else { return };
+        let chosen = self.chosen.get(&(place, measure)).filter(|chosen| chosen.name != by.name);
+        if chosen.is_some_and(|chosen| chosen.rank >= by.rank) {
+            return;
         }
+        self.chosen.insert((place, measure), by);
+        let shot = self.shot((place, by.name));
+        shot.looks.retain(|look| (look.place, look.measure) != (place, measure));
+        shot.looks.push(Look { place, measure, value, wraps });
     }
 
     /// What both switches' texts have: dates and the prompt with the switch's name.

@@ -9,7 +9,7 @@ use super::super::format::MonitorFormat;
 use super::super::lines::Lines;
 use super::super::model::{Feed, Flow, Measure, length_of};
 use super::super::number::scaled;
-use super::{Reader, TICK};
+use super::{Counted, Reader, TICK};
 use record::Level;
 use std::io::BufRead;
 
@@ -214,11 +214,12 @@ impl Texts {
     }
 
     fn stat(&mut self, name: &str, value: f64, wide: bool) {
-        if let Some((_, measure, factor)) = STATS.iter().find(|(known, ..)| *known == name) {
+        if let Some((name, measure, factor)) = STATS.iter().find(|(known, ..)| *known == name) {
             let wraps = (!wide).then_some(NARROW * factor);
             // Only bytes can wrap within an interval; ticks and errors are far slower.
             let wraps = wraps.filter(|_| matches!(measure, Measure::Bytes(_)));
-            self.reader.look(*measure, value * factor, wraps);
+            let by = Counted { name, rank: if wide { 2 } else { 1 } };
+            self.reader.look(by, *measure, value * factor, wraps);
         }
     }
 
@@ -233,9 +234,12 @@ impl Texts {
         let place = self.reader.port_of(port);
         self.reader.port = Some(place);
         let (crc, discards) = if words.len() == old { (old_crc, old_discards) } else { NEW };
-        for (at, measure) in [(crc, Measure::Errors), (discards, Measure::Discards)] {
+        // What portstatsshow says of errors is not rounded; of discards it says less.
+        let errors = (crc, Measure::Errors, Counted { name: "crc err", rank: 0 });
+        let discards = (discards, Measure::Discards, Counted { name: "disc c3", rank: 2 });
+        for (at, measure, by) in [errors, discards] {
             match words[at].parse::<f64>() {
-                Ok(value) => self.reader.look(measure, value, None),
+                Ok(value) => self.reader.look(by, measure, value, None),
                 Err(_) => self.rounded += 1,
             }
         }
@@ -279,17 +283,18 @@ impl Texts {
             return false;
         };
         self.awaiting = false;
-        let measure = Measure::Bytes(match side {
-            Side::Both => Flow::Any,
-            Side::Sent => Flow::Read,
-            Side::Received => Flow::Write,
-        });
+        let (name, flow) = match side {
+            Side::Both => ("portperfshow", Flow::Any),
+            Side::Sent => ("portperfshow -tx", Flow::Read),
+            Side::Received => ("portperfshow -rx", Flow::Write),
+        };
+        let measure = Measure::Bytes(flow);
         for (port, rate) in self.ports.clone().iter().zip(values) {
             if port == "Total" {
                 continue;
             }
             let place = self.reader.port_of(&format!("{slot}{port}"));
-            self.reader.shot((place, measure)).rates.push((place, measure, rate));
+            self.reader.shot((place, name)).rates.push((place, measure, rate));
         }
         true
     }

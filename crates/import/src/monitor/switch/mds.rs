@@ -7,7 +7,7 @@ use super::super::format::MonitorFormat;
 use super::super::lines::Lines;
 use super::super::model::{Feed, Flow, Measure, Place, canonical};
 use super::super::stamp::stamp;
-use super::{Reader, TICK};
+use super::{Counted, Reader, TICK};
 use record::HopKind;
 use std::io::BufRead;
 
@@ -59,6 +59,8 @@ impl Reader {
         let words: Vec<&str> = text.split_whitespace().collect();
         let Some(first) = words.first().copied() else { return };
         if let Some(name) = interface(line).filter(|_| !line.starts_with(' ')) {
+            // `fc1/1 is up`: of `show interface`, which counts the same as `show interface counters`.
+            self.in_full = words.get(1) == Some(&"is") || words.get(2) == Some(&"is");
             return self.begin(&name);
         }
         if self.described(text) {
@@ -78,22 +80,36 @@ impl Reader {
         let frames = rest.starts_with("frames, ");
         match () {
             () if rest.starts_with("frames input") || frames && rest.contains("received") => {
-                bytes.into_iter().for_each(|b| self.look(Measure::Bytes(Flow::Write), b, None));
+                bytes.into_iter().for_each(|b| {
+                    self.counted(["input", "input in full"], Measure::Bytes(Flow::Write), b)
+                });
             }
             () if rest.starts_with("frames output") || frames && rest.contains("transmitted") => {
-                bytes.into_iter().for_each(|b| self.look(Measure::Bytes(Flow::Read), b, None));
+                bytes.into_iter().for_each(|b| {
+                    self.counted(["output", "output in full"], Measure::Bytes(Flow::Read), b)
+                });
             }
-            () if rest.contains("2.5us TxWait") => self.look(Measure::CreditWait, n * TICK, None),
-            () if rest.starts_with("timeout discards") => self.look(Measure::Discards, n, None),
+            () if rest.contains("2.5us TxWait") => {
+                self.counted(["TxWait", "TxWait in full"], Measure::CreditWait, n * TICK)
+            }
+            () if rest.starts_with("timeout discards") => {
+                self.counted(["discards", "discards in full"], Measure::Discards, n)
+            }
             () => self.errors(&words),
         }
+    }
+
+    /// Takes a counter, by its names in `show interface counters` and in `show interface`.
+    fn counted(&mut self, names: [&'static str; 2], measure: Measure, value: f64) {
+        let by = Counted { name: names[usize::from(self.in_full)], rank: 1 };
+        self.look(by, measure, value, None);
     }
 
     /// `0 discards, 0 errors, 0 CRC/FCS`, `0 invalid CRC/FCS, 0 unknown class`: the number before the word.
     fn errors(&mut self, words: &[&str]) {
         let Some(at) = words.iter().position(|word| word.starts_with("CRC")) else { return };
         let number = words[..at].iter().rev().find_map(|word| word.parse::<f64>().ok());
-        number.into_iter().for_each(|n| self.look(Measure::Errors, n, None));
+        number.into_iter().for_each(|n| self.counted(["CRC", "CRC in full"], Measure::Errors, n));
     }
 
     /// What `show interface` says of a port: its identity and its speed.

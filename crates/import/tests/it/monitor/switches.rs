@@ -442,3 +442,77 @@ fn counters_in_hexadecimal_are_read_by_their_type() {
     let both = [Flow::Read, Flow::Write].map(|flow| figure(&feed, &name, Measure::Bytes(flow)));
     near(both[0] + both[1], 65_536.0 / 10.0);
 }
+
+/// Looks at two ports of a switch by several commands, whose counters are the same things.
+fn by_several(commands: &[&str], named: bool) -> String {
+    let look = |minute: u32| {
+        let words =
+            |port: u32| (1000 + minute * 10_000_000 * port, 5000 + minute * 20_000_000 * port);
+        let answer = |command: &str, port: u32| {
+            let (sent, received) = words(port);
+            let head = match named {
+                true => format!("sw1:admin> {command} {port}\n"),
+                false => format!("port:  {port}\n=========\n"),
+            };
+            head + &match command {
+                "portstats64show" => format!(
+                    "stat64_wtx  0  top_int : 4-byte words transmitted\n  {sent}  bottom_int : 4-byte words transmitted\nstat64_wrx  0  top_int : 4-byte words received\n  {received}  bottom_int : 4-byte words received\n"
+                ),
+                _ => format!(
+                    "stat_wtx  {sent}  4-byte words transmitted\nstat_wrx  {received}  4-byte words received\ntim_txcrd_z  {}  Time TX Credit Zero (2.5Us ticks)\ner_crc  {}  Frames with CRC errors\n",
+                    minute * 2_400_000,
+                    minute * 60
+                ),
+            }
+        };
+        let errors = |port: u32| format!(" {port}: 1 1 0 {} 0 0 0 0 0 9 0 0 0 0 0\n", minute * 600);
+        let answers: String = commands
+            .iter()
+            .map(|command| match *command {
+                "porterrshow" => format!(
+                    "sw1:admin> porterrshow\n   frames enc crc crc\n{}{}",
+                    errors(8),
+                    errors(9)
+                ),
+                command => answer(command, 8) + &answer(command, 9),
+            })
+            .collect();
+        format!("sw1:admin> date\nTue Nov 24 10:0{minute}:00 UTC 2026\n{answers}")
+    };
+    (0..3).map(look).collect()
+}
+
+#[test]
+fn what_several_commands_count_is_counted_once_by_the_best() {
+    let all = ["portstats64show", "portstatsshow", "porterrshow"];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]] {
+        for named in [true, false] {
+            let feed = fed(by_several(&order.map(|at| all[at]), named).as_bytes());
+            assert_eq!((feed.rows.len(), feed.places.len()), (2, 2), "{order:?} {:?}", feed.places);
+            // What 64 bits count cannot have wrapped: of 32 bits a minute tells nothing.
+            near(figure(&feed, "8", Measure::Bytes(Flow::Read)), 10_000_000.0 * 8.0 * 4.0 / 60.0);
+            near(figure(&feed, "9", Measure::Bytes(Flow::Write)), 20_000_000.0 * 9.0 * 4.0 / 60.0);
+            near(figure(&feed, "8", Measure::CreditWait), 0.1);
+            near(figure(&feed, "9", Measure::Errors), 1.0);
+        }
+    }
+}
+
+#[test]
+fn an_interface_of_mds_is_counted_once_where_two_commands_do() {
+    let look = |minute: u64| {
+        let bytes = minute * 6_000_000_000;
+        let counters = format!(
+            "    480849 frames input, {bytes} bytes\n      0 discards, 0 errors, 0 CRC/FCS\n    480932 frames output, {} bytes\n",
+            bytes / 2
+        );
+        format!(
+            "sw2# show clock\n10:0{minute}:00.123 UTC Tue Nov 24 2026\nsw2# show interface\nfc1/1 is up\n    Port WWN is 20:01:00:0d:ec:3c:06:00\n    Speed is 8 Gbps\n{counters}\nsw2# show interface counters\nfc1/1\n{counters}\n"
+        )
+    };
+    let feed = fed((0..3).map(look).collect::<String>().as_bytes());
+    assert_eq!((feed.format, feed.rows.len(), feed.places.len()), (MonitorFormat::Mds, 2, 1));
+    near(figure(&feed, "fc1/1", Measure::Bytes(Flow::Write)), 100e6);
+    near(figure(&feed, "fc1/1", Measure::Bytes(Flow::Read)), 50e6);
+    assert!(figure(&feed, "fc1/1", Measure::Speed) > 0.0);
+}
