@@ -116,7 +116,7 @@ fn refused(head: &[u8]) -> Option<String> {
         .or_else(|| of(&[0xd5, 0x96], "a binary file of sar (sa)", "sadf -j FILE -- -A > FILE.json"))
         .or_else(|| {
             let cab = of(b"MSCF", "a cabinet", "expand FILE -F:* .");
-            cab.or_else(|| of(&[0x1f, 0x8b], "a compressed file", "gunzip FILE"))
+            cab.or_else(|| of(b"BZh", "a compressed file", "bunzip2 FILE"))
         })
         .or_else(|| {
             of(&[0x28, 0xb5, 0x2f, 0xfd], "a compressed file", "unzstd FILE")

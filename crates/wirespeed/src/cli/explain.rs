@@ -11,6 +11,7 @@ Examples:
   wirespeed explain esxtop.csv -o page.html
   wirespeed explain --window 'peak=2024-05-07 09:00..2024-05-07 10:00' sar.json
   iostat -xt 5 120 > db1.txt; wirespeed explain db1.txt --tz Europe/Berlin
+  wirespeed explain --collect esxi:esx1 esxi:esx2 brocade:sw1
   wirespeed explain monday.csv --out monday.wsr; wirespeed compare monday.wsr tuesday.wsr";
 
 #[derive(Debug, Args)]
@@ -47,8 +48,9 @@ pub struct ExplainArgs {
     /// Keep the first report of iostat: with -y it is not the one since the start of the system
     #[arg(long)]
     pub keep_first: bool,
-    /// Print the commands that collect what explains a system, for hosts, switches and arrays, and read nothing
-    #[arg(long, conflicts_with = "files")]
+    /// Print the commands that collect what explains a system, for hosts, switches and arrays, and read nothing; of the places
+    /// named alone: `--collect esxi:esx1 linux:db1 brocade:sw1`
+    #[arg(long)]
     pub collect: bool,
     /// Where the record is written [default: FILE-1.wsr, FILE-2.wsr, … here]
     #[arg(long, value_name = "RUN")]

@@ -5,10 +5,10 @@ use crate::exit::{Exit, Failure};
 use crate::present::{self, Presentation};
 use crate::{files, live, out};
 use import::monitor::{
-    self, Calendar, Detected, Digested, Feed, HEAD, MonitorFormat, NamedWindow, Options, Order,
-    Span, WriteError,
+    self, COLLECTIONS, Calendar, Collection, Detected, Digested, Feed, HEAD, MonitorFormat,
+    NamedWindow, Options, Order, Span, WriteError,
 };
-use record::{Fact, Record};
+use record::{Fact, Level, Record};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ const LISTED: usize = 5;
 
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     if args.collect {
-        return collect();
+        return collect(&args.files);
     }
     args.review.as_deref().map_or(Ok(()), files::results_path)?;
     let options = Options {
@@ -122,17 +122,42 @@ fn all(
     Ok(())
 }
 
-/// Prints what to collect, and by which commands.
-fn collect() -> Result<Exit, Failure> {
+/// Prints what to collect, and by which commands: anywhere, or on the places that are named.
+fn collect(places: &[PathBuf]) -> Result<Exit, Failure> {
     let mut text =
         "The same time on all of them, with clocks that agree. Then: wirespeed explain FILE…\n"
             .to_owned();
-    for one in monitor::COLLECTIONS {
-        text += &format!("\n# {}: {}\n", one.place, one.about);
-        one.commands.iter().for_each(|command| text += &format!("{command}\n"));
+    let mut add = |title: &str, about: &str, commands: &[String]| {
+        text += &format!("\n# {title}: {about}\n");
+        commands.iter().for_each(|command| text += &format!("{command}\n"));
+    };
+    for place in places {
+        let (one, name) = place_of(&place.to_string_lossy())?;
+        add(&format!("{name}, {}", one.place), one.about, &one.at(&name));
+    }
+    for one in COLLECTIONS.iter().filter(|_| places.is_empty()) {
+        let commands: Vec<String> = one.commands.iter().map(|text| (*text).to_owned()).collect();
+        add(&format!("{} ({}:NAME)", one.place, one.word), one.about, &commands);
     }
     out::result(&text)?;
     Ok(Exit::Met)
+}
+
+/// A place by what it is and its name: `esxi:esx1`.
+fn place_of(text: &str) -> Result<(&'static Collection, String), Failure> {
+    let words: Vec<&str> = COLLECTIONS.iter().map(|one| one.word).collect();
+    let (word, name) = text.split_once(':').unwrap_or(("", text));
+    let Some(one) = Collection::of(word) else {
+        return Err(Failure::usage(format!(
+            "{text:?} does not say what it is, as in linux:{name}; the words are {}",
+            words.join(", ")
+        )));
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err(Failure::usage(format!("{name:?} is no name or address of a host")));
+    }
+    Ok((one, name.to_owned()))
 }
 
 /// The files of a folder and of those in it, as HCIBench leaves them, in the order of their names.
@@ -171,7 +196,11 @@ fn kind(
     let fail = |e| Failure::usage(format!("cannot read {}: {e}", path.display()));
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map_err(fail)?;
-    file.take(HEAD as u64).read_to_end(&mut head).map_err(fail)?;
+    let plain = monitor::plain(BufReader::new(file)).map_err(fail)?;
+    // What is packed and broken is no file of monitoring.
+    if plain.from.take(HEAD as u64).read_to_end(&mut head).is_err() {
+        return Ok(None);
+    }
     Ok(match monitor::detect(&head) {
         Detected::Is(found) => format.is_none_or(|format| format == found).then_some(found),
         _ if !options.maps.is_empty() => Some(MonitorFormat::Mapped),
@@ -196,8 +225,9 @@ fn read(
     let name = path.display().to_string();
     let fail = |e: std::io::Error| Failure::usage(format!("cannot read {name}: {e}"));
     let file = std::fs::File::open(path).map_err(fail)?;
-    let mut file = BufReader::with_capacity(BUFFER, file);
-    let head = file.fill_buf().map_err(fail)?;
+    let mut file = Digested::new(BufReader::with_capacity(BUFFER, file));
+    let mut plain = monitor::plain(&mut file).map_err(fail)?;
+    let head = plain.from.fill_buf().map_err(fail)?;
     let format = match (format, monitor::detect(&head[..head.len().min(HEAD)])) {
         (Some(format), _) | (None, Detected::Is(format)) => format,
         // A file that nothing else is may be of a map that the user names.
@@ -209,9 +239,13 @@ fn read(
             )));
         }
     };
-    let mut file = Digested::new(file);
-    let feed = monitor::read(&name, format, &mut file, options)
+    let mut feed = monitor::read(&name, format, &mut plain.from, options)
         .map_err(|error| Failure::usage(format!("{name}, {error} ({format})")))?;
+    if plain.cut.get() {
+        let text = format!("{name}: the compressed file is cut off; what is before is read");
+        feed.note(Level::Warning, "cut-off", text);
+    }
+    drop(plain);
     let value = file.digest().map_err(fail)?;
     facts.push(Fact { subject: name, key: "sha256".to_owned(), value });
     Ok(feed)

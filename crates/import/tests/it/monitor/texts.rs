@@ -287,7 +287,7 @@ fn formats_that_need_another_program_name_its_command() {
         (vec![0x96, 0xd5, 0, 0], "sadf -j"),
         ([vec![0xd0, 0xcf, 0x11, 0xe0], vec![0; 90]].concat(), "relog"),
         ([vec![0, 1, 2, 3], wide("Performance Logs")].concat(), "relog"),
-        (vec![0x1f, 0x8b, 8], "gunzip"),
+        (b"BZh9".to_vec(), "bunzip2"),
     ] {
         match detect(&bytes) {
             Detected::Refused(why) => assert!(why.contains(command), "{why}"),

@@ -253,3 +253,59 @@ fn of_a_load_of_bytes_alone_no_operations_are_said() {
     let page = std::fs::read_to_string(bench.path("sent.html")).expect("a page");
     assert!(!page.contains("0 IOPS"), "a page says IOPS");
 }
+
+/// What is to be collected on the places that are named, and mistakes that point.
+#[test]
+fn what_to_collect_is_said_of_the_places_named() {
+    let bench = Bench::new("");
+    let all = bench.expect(0, &["explain", "--collect"]).stdout;
+    assert!(all.contains("Brocade switch (brocade:NAME)") && all.contains("Prometheus"), "{all}");
+    let some =
+        bench.expect(0, &["explain", "--collect", "esxi:esx1", "brocade:sw1", "linux:db1"]).stdout;
+    for command in
+        ["ssh root@esx1 'esxtop", "echo 'sw1:admin> date'; ssh admin@sw1", "> iostat-db1.txt"]
+    {
+        assert!(some.contains(command), "{command}: {some}");
+    }
+    assert!(!some.contains("NAME") && !some.contains("Prometheus"), "{some}");
+    let wrong = bench.expect(2, &["explain", "--collect", "db1"]).stderr;
+    assert!(wrong.contains("linux:db1") && wrong.contains("brocade"), "{wrong}");
+    let wrong = bench.expect(2, &["explain", "--collect", "linux:db1; reboot"]).stderr;
+    assert!(wrong.contains("no name"), "{wrong}");
+}
+
+/// A file that gzip packed is read as it is, also where it is cut off; what it does not unpack is said.
+#[test]
+fn packed_files_are_read() {
+    let bench = Bench::new("");
+    let mut text = "Linux 6.1 (db1) \t2024-05-07 \t_x86_64_\t(2 CPU)\n\n".to_owned();
+    for at in 0..600 {
+        text += &format!(
+            "2024-05-07 09:{:02}:{:02}\nDevice r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\nsda {}.00 0.00 400.00 0.00 2.00 0.00 0.20 50.00\n\n",
+            at / 60,
+            at % 60,
+            100 + at % 7
+        );
+    }
+    std::fs::write(bench.path("io.txt"), &text).expect("a file");
+    let gzip = Command::new("gzip").arg("-k").arg(bench.path("io.txt")).status();
+    assert!(gzip.is_ok_and(|status| status.success()), "gzip");
+    let plain = bench.expect(0, &["explain", "io.txt", "--out", "a.wsr"]).stdout;
+    let packed = bench.expect(0, &["explain", "io.txt.gz", "--out", "b.wsr"]).stdout;
+    let figures = |text: &str| {
+        let lines =
+            text.lines().filter(|line| line.contains("IOPS") || line.starts_with("  whole"));
+        lines.map(str::to_owned).collect::<Vec<String>>()
+    };
+    assert_eq!(figures(&plain), figures(&packed));
+    let bytes = std::fs::read(bench.path("io.txt.gz")).expect("a file");
+    std::fs::write(bench.path("cut.gz"), &bytes[..bytes.len() / 2]).expect("a file");
+    let cut = bench.expect(0, &["explain", "cut.gz", "--out", "c.wsr"]).stdout;
+    assert!(cut.contains("cut off"), "{cut}");
+    let mut broken = bytes;
+    let middle = broken.len() / 2;
+    broken[middle..middle + 64].fill(0xff);
+    std::fs::write(bench.path("broken.gz"), &broken).expect("a file");
+    let said = bench.expect(2, &["explain", "broken.gz", "--out", "d.wsr"]).stderr;
+    assert!(said.contains("broken.gz"), "{said}");
+}
