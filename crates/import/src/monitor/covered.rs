@@ -32,8 +32,12 @@ impl Known {
         let Some(&(from, to)) = self.holes.get(at) else { return false };
         let within = from <= span.from && span.to <= to;
         if within {
-            let rest = [(from, span.from), (span.to, to)].into_iter().filter(|(a, b)| a < b);
-            self.holes.splice(at..=at, rest);
+            self.holes.remove(at);
+            for (from, to) in [(span.to, to), (from, span.from)] {
+                if from < to {
+                    self.holes.insert(at, (from, to));
+                }
+            }
         }
         within
     }

@@ -67,6 +67,35 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Promedio de segundos de disco/escritura",
         ],
     ),
+    // Of both directions together, where a log has no more.
+    (
+        "transfers",
+        &[
+            "Disk Transfers/sec",
+            "Übertragungen/s",
+            "Transferts disque/s",
+            "Transferencias de disco/s",
+        ],
+    ),
+    ("bytes", &["Disk Bytes/sec", "Bytes/s", "Octets disque/s", "Bytes de disco/s"]),
+    (
+        "time",
+        &[
+            "Avg. Disk sec/Transfer",
+            "Mittlere Sek./Übertragung",
+            "Moyenne disque s/transfert",
+            "Promedio de segundos de disco/transferencia",
+        ],
+    ),
+    (
+        "mean-queue",
+        &[
+            "Avg. Disk Queue Length",
+            "Durchschnittl. Warteschlangenlänge des Datenträgers",
+            "Longueur moyenne de file d'attente du disque",
+            "Longitud promedio de la cola de disco",
+        ],
+    ),
     (
         "queue",
         &[
@@ -155,6 +184,10 @@ fn disk(name: &CounterName<'_>, counter: &str, within: bool) -> Option<Meaning> 
         "write-bytes" => (Measure::Bytes(Flow::Write), 1.0),
         "read-time" => (Measure::Time(Leg::All, Flow::Read), SECOND),
         "write-time" => (Measure::Time(Leg::All, Flow::Write), SECOND),
+        "transfers" => (Measure::Ops(Flow::Any), 1.0),
+        "bytes" => (Measure::Bytes(Flow::Any), 1.0),
+        "time" => (Measure::Time(Leg::All, Flow::Any), SECOND),
+        "mean-queue" => (Measure::InFlight, 1.0),
         "queue" => (Measure::InFlightEnd, 1.0),
         "idle" => {
             let busy = Meaning::new(place, Measure::Busy, 0.01);

@@ -17,7 +17,7 @@ use super::format::MonitorFormat;
 use super::model::{Feed, Measure, Place, Span};
 use super::stamp::{Stamp, moments, stamp};
 use record::{HopKind, Level};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A tick of `tim_txcrd_z` and of `TxWait`, in seconds.
 const TICK: f64 = 2.5e-6;
@@ -48,9 +48,9 @@ struct Reader {
     /// Whether Cisco's port is told of by `show interface`.
     in_full: bool,
     /// Counters of the look that is being taken, by their port and name.
-    seen: BTreeSet<(usize, &'static str)>,
+    seen: Vec<(usize, &'static str)>,
     /// Where several commands count one thing, the one that is used.
-    chosen: BTreeMap<(usize, Measure), Counted>,
+    chosen: Vec<((usize, Measure), Counted)>,
     /// How often a command printed, as it was asked to.
     every: Option<i64>,
     /// Speeds of ports, which hold for all rows.
@@ -66,8 +66,8 @@ impl Reader {
             switch: String::new(),
             port: None,
             in_full: false,
-            seen: BTreeSet::new(),
-            chosen: BTreeMap::new(),
+            seen: Vec::new(),
+            chosen: Vec::new(),
             every: None,
             speeds: BTreeMap::new(),
         }
@@ -87,7 +87,7 @@ impl Reader {
             });
             self.seen.clear();
         }
-        self.seen.insert(key);
+        self.seen.push(key);
         let last = self.shots.len() - 1;
         &mut self.shots[last]
     }
@@ -95,11 +95,11 @@ impl Reader {
     /// Takes a counter of the port. Of what another command counted too, the better one is kept, or the first.
     fn look(&mut self, by: Counted, measure: Measure, value: f64, wraps: Option<f64>) {
         let Some(place) = self.port else { return };
-        let chosen = self.chosen.get(&(place, measure)).filter(|chosen| chosen.name != by.name);
-        if chosen.is_some_and(|chosen| chosen.rank >= by.rank) {
-            return;
+        match self.chosen.iter_mut().find(|(of, _)| *of == (place, measure)) {
+            Some((_, one)) if one.name != by.name && one.rank >= by.rank => return,
+            Some((_, one)) => *one = by,
+            None => self.chosen.push(((place, measure), by)),
         }
-        self.chosen.insert((place, measure), by);
         let shot = self.shot((place, by.name));
         shot.looks.retain(|look| (look.place, look.measure) != (place, measure));
         shot.looks.push(Look { place, measure, value, wraps });

@@ -177,7 +177,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
         seed: 0,
     };
     let (writer, known) = (Writer::create(path, &head)?, &order.topology.hops);
-    let (covered, unknown) = (Covered::default(), BTreeMap::new());
+    let (covered, unknown) = (Covered::default(), Vec::new());
     let mut book = Book { writer, zero, known, covered, setting, unknown };
     book.provenance(order, &rows)?;
     book.joins(&joined, &places)?;
@@ -436,7 +436,7 @@ struct Book<'a> {
     /// What steps differ in: windows of one load, or tests, each of a load of its own.
     setting: &'static str,
     /// Loads of which some intervals are not known: whose, how many, and of how many.
-    unknown: BTreeMap<String, (usize, usize)>,
+    unknown: Vec<(String, usize, usize)>,
 }
 
 impl Book<'_> {
@@ -672,9 +672,11 @@ impl Book<'_> {
     /// Keeps in mind that intervals of a load are not known, of the whole.
     fn told(&mut self, (step, window): (u32, Span), place: &Written<'_>, unknown: usize) {
         if step == 0 && unknown > 0 {
-            let (so_far, of) = self.unknown.entry(place.name.clone()).or_default();
-            *so_far += unknown;
-            *of = Row::within(place, window).count().max(*of);
+            let of = Row::within(place, window).count();
+            match self.unknown.iter_mut().find(|(name, ..)| *name == place.name) {
+                Some((_, so_far, most)) => (*so_far, *most) = (*so_far + unknown, of.max(*most)),
+                None => self.unknown.push((place.name.clone(), unknown, of)),
+            }
         }
     }
 
@@ -712,11 +714,11 @@ impl Book<'_> {
 
     /// That intervals which are not known were taken as the mean of the others.
     fn filled(&mut self) -> Result<(), RecordError> {
-        let share = |(unknown, of): (usize, usize)| unknown as f64 / of as f64;
-        let worst = self.unknown.iter().max_by(|a, b| share(*a.1).total_cmp(&share(*b.1)));
-        let Some((name, (unknown, of))) = worst else { return Ok(()) };
-        let level =
-            if share((*unknown, *of)) > MUCH_UNKNOWN { Level::Warning } else { Level::Info };
+        let share = |(_, unknown, of): &(String, usize, usize)| *unknown as f64 / *of as f64;
+        let worst = self.unknown.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+        let Some(worst) = worst else { return Ok(()) };
+        let level = if share(worst) > MUCH_UNKNOWN { Level::Warning } else { Level::Info };
+        let (name, unknown, of) = worst;
         let more = match self.unknown.len() - 1 {
             0 => String::new(),
             others => format!("; so are fewer of {others} more"),

@@ -168,3 +168,38 @@ fn an_idle_time_that_is_not_known_is_no_busy_time() {
     let feed = fed(format!("{header}\r\n{rows}").as_bytes());
     near(figure(&feed, "0 C:", Measure::Busy), 0.7);
 }
+
+#[test]
+fn a_log_that_counts_both_directions_together_is_a_load() {
+    let counters = [
+        "Disk Transfers/sec",
+        "Disk Bytes/sec",
+        "Avg. Disk sec/Transfer",
+        "Avg. Disk Queue Length",
+    ];
+    let header: String =
+        counters.iter().map(|of| format!(",\"\\\\w\\PhysicalDisk(0 C:)\\{of}\"")).collect();
+    let row = |at: u32| {
+        format!("\"05/07/2024 09:00:0{at}.000\",\"500\",\"4096000\",\"0.004\",\"2.0\"\r\n")
+    };
+    let rows: String = (0..4).map(row).collect();
+    let feed = fed(format!("\"(PDH-CSV 4.0) (UTC)(0)\"{header}\r\n{rows}").as_bytes());
+    near(figure(&feed, "0 C:", Measure::Ops(Flow::Any)), 500.0);
+    near(figure(&feed, "0 C:", Measure::Bytes(Flow::Any)), 4_096_000.0);
+    near(figure(&feed, "0 C:", Measure::Time(Leg::All, Flow::Any)), 4.0 * MS);
+    near(figure(&feed, "0 C:", Measure::InFlight), 2.0);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.wsr");
+    let order = import::monitor::Order {
+        feeds: &[feed],
+        windows: &[],
+        facts: Vec::new(),
+        topology: &import::monitor::Topology::default(),
+        producer: "a test".to_owned(),
+        title: "t".to_owned(),
+    };
+    import::monitor::write(&path, &order).unwrap();
+    let total = record::Record::open(&path).unwrap().totals(0).unwrap().remove(0);
+    let ops: u64 = [total.read, total.write].into_iter().flatten().map(|side| side.ops).sum();
+    assert_eq!(ops, 1500, "500 a second over three seconds");
+}
