@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 /// Bytes a second that no port exceeds (128GFC and 100 Gbit/s, each way): what a wrap is judged by.
 const FASTEST: f64 = 12.9e9;
 
+/// A wait may last this times as long as clocks say.
+const LONGER: f64 = 1.05;
+
 /// A counter's value at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
@@ -41,7 +44,7 @@ impl Looks {
             ));
         }
         let mut last: BTreeMap<(usize, Measure), (f64, i64, Option<f64>)> = BTreeMap::new();
-        let mut resets = 0;
+        let (mut resets, mut impossible) = (0, 0);
         let mut before: Option<i64> = None;
         for (at, looks) in self.at {
             let row = before.map(|from| {
@@ -69,7 +72,10 @@ impl Looks {
                         continue;
                     }
                 };
-                if since == feed.rows[row].from {
+                // No wait is longer than the time in which it was.
+                if measure == Measure::CreditWait && moved > LONGER * seconds {
+                    impossible += 1;
+                } else if since == feed.rows[row].from {
                     feed.put(row, place, measure, moved / seconds);
                 }
             }
@@ -81,6 +87,13 @@ impl Looks {
                 feed.name
             );
             feed.note(Level::Warning, "counter-reset", text);
+        }
+        if impossible > 0 {
+            let text = format!(
+                "{}: {impossible} times without credit are longer than the time between two looks, and left out",
+                feed.name
+            );
+            feed.note(Level::Warning, "identity-failed", text);
         }
         Ok(())
     }

@@ -27,7 +27,8 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
         .filter(|w| w.p99_ns.is_some())
         .map(|w| w.kind)
         .reduce(|a, b| if a == b { a } else { LatencyKind::Mixed });
-    let views: Vec<View> = steps.iter().map(|step| view(evidence, step)).collect();
+    let timed = kind.is_some();
+    let views: Vec<View> = steps.iter().map(|step| view(evidence, step, timed)).collect();
     let named = workers().count() <= NAMED_MAX * steps.len();
     let mut note = "Each worker's throughput, with the mean of its workload (dashed) and the band of ±5% around it"
         .to_owned();
@@ -50,18 +51,23 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     (!views.is_empty()).then(|| Chart {
         id: "workers".into(),
         title: "Balance of the workers".into(),
-        alt: format!(
-            "Bars of throughput and points of the 99th percentile, for each worker. {note}"
-        ),
+        alt: match timed {
+            true => {
+                format!(
+                    "Bars of throughput and points of the 99th percentile, for each worker. {note}"
+                )
+            }
+            false => format!("Bars of throughput, for each worker. {note}"),
+        },
         note,
-        height: 460,
+        height: if timed { 460 } else { 360 },
         wide: true,
         figure: figure(views, layout(kind, named)),
         steps: steps.iter().map(|s| s.index).collect(),
     })
 }
 
-fn view(evidence: &Evidence, step: &StepEvidence) -> View {
+fn view(evidence: &Evidence, step: &StepEvidence, timed: bool) -> View {
     let place = |group: &str| evidence.groups.iter().position(|g| g == group).unwrap_or(0);
     let mut groups: Vec<&str> = Vec::new();
     for worker in step.workers.iter().flat_map(|set| &set.workers) {
@@ -93,6 +99,9 @@ fn view(evidence: &Evidence, step: &StepEvidence) -> View {
         let custom: Vec<Value> =
             members.iter().zip(says).map(|(w, says)| json!([short(w.iops), says])).collect();
         traces.push(with(bar.json(), "customdata", json!(custom)));
+        if !timed {
+            continue;
+        }
         let dot = Trace::scatter(x(), members.iter().map(|w| w.p99_ns.map(seconds)).collect())
             .mode(Mode::Markers)
             .legend_group(word(group))
@@ -128,17 +137,23 @@ fn bands(sets: &[WorkerSet]) -> Vec<Value> {
     shapes
 }
 
+/// Throughput, and below it latencies where there are any.
 fn layout(kind: Option<LatencyKind>, named: bool) -> Value {
-    let mut p99 = latency_axis(kind.unwrap_or(LatencyKind::Service));
-    p99["title"] = json!({ "text": format!("99% {} (s)", latency_name(kind.unwrap_or(LatencyKind::Service)).to_lowercase()) });
-    p99["domain"] = json!([0.0, 0.27]);
-    p99["nticks"] = json!(3);
-    json!({
-        "xaxis": { "type": "category", "anchor": "y2", "showticklabels": named,
+    let (anchor, from) = if kind.is_some() { ("y2", 0.36) } else { ("y", 0.0) };
+    let mut layout = json!({
+        "xaxis": { "type": "category", "anchor": anchor, "showticklabels": named,
                    "title": { "text": "Worker (name)" } },
-        "yaxis": { "title": { "text": "Throughput (MB/s)" }, "rangemode": "tozero", "domain": [0.36, 1.0],
+        "yaxis": { "title": { "text": "Throughput (MB/s)" }, "rangemode": "tozero", "domain": [from, 1.0],
                    "tickformat": ",~r" },
-        "yaxis2": p99, "bargap": 0.25, "hovermode": "x", "barmode": "overlay",
+        "bargap": 0.25, "hovermode": "x", "barmode": "overlay",
         "legend": legend_below(),
-    })
+    });
+    if let Some(kind) = kind {
+        let mut p99 = latency_axis(kind);
+        p99["title"] = json!({ "text": format!("99% {} (s)", latency_name(kind).to_lowercase()) });
+        p99["domain"] = json!([0.0, 0.27]);
+        p99["nticks"] = json!(3);
+        layout["yaxis2"] = p99;
+    }
+    layout
 }

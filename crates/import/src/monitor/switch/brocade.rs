@@ -125,6 +125,11 @@ fn is_port(word: &str) -> bool {
 }
 
 impl Texts {
+    /// A port by its number, with its slot or without.
+    fn port_of(&mut self, number: &str) -> usize {
+        self.reader.port_of(&format!("port {number}"))
+    }
+
     fn line(&mut self, number: u64, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(first) = words.first().copied() else { return };
@@ -163,7 +168,7 @@ impl Texts {
             // The prompt names the switch that the port belongs to.
             self.reader.common(number, line);
             let port = words[at + 1..].iter().map(|w| w.trim_end_matches(':')).find(|w| is_port(w));
-            self.reader.port = port.map(|port| self.reader.port_of(port));
+            self.reader.port = port.map(|port| self.port_of(port));
             self.table = false;
             return true;
         }
@@ -183,7 +188,7 @@ impl Texts {
         if (first.eq_ignore_ascii_case("port:") || *first == "port" && words.len() == 2)
             && is_port(second.trim_end_matches(':'))
         {
-            self.reader.port = Some(self.reader.port_of(second.trim_end_matches(':')));
+            self.reader.port = Some(self.port_of(second.trim_end_matches(':')));
             return true;
         }
         false
@@ -231,7 +236,7 @@ impl Texts {
             self.cut = Some(ReadError::new(number, 1, text));
             return;
         }
-        let place = self.reader.port_of(port);
+        let place = self.port_of(port);
         self.reader.port = Some(place);
         let (crc, discards) = if words.len() == old { (old_crc, old_discards) } else { NEW };
         // What portstatsshow says of errors is not rounded; of discards it says less.
@@ -293,7 +298,7 @@ impl Texts {
             if port == "Total" {
                 continue;
             }
-            let place = self.reader.port_of(&format!("{slot}{port}"));
+            let place = self.port_of(&format!("{slot}{port}"));
             self.reader.shot((place, name)).rates.push((place, measure, rate));
         }
         true

@@ -146,7 +146,7 @@ fn a_switch_in_germany_is_read_like_one_in_california() {
     ] {
         let text = look(dates[0], 1000) + &look(dates[1], 500_001_000);
         let feed = fed(text.as_bytes());
-        near(figure(&feed, "3", Measure::Bytes(Flow::Read)), 2e8);
+        near(figure(&feed, "port 3", Measure::Bytes(Flow::Read)), 2e8);
         assert_eq!(first(&feed), 1_715_072_410, "{dates:?}");
     }
     let every = "sw:admin> portperfshow -t 10\n  0      1\n==========\n 1.2m  500.0k\n\n  0      1\n==========\n 1.2m  500.0k\n";

@@ -16,11 +16,11 @@ fn words_of_32_bits_count_only_where_they_cannot_have_wrapped() {
     };
     // One second: 2^32 words are more than any port sends in it.
     let feed = fed(text(1, 4_294_967_000, 1_000_000).as_bytes());
-    near(figure(&feed, "4", Measure::Bytes(Flow::Read)), (1_000_000.0 + 296.0) * 4.0);
-    near(figure(&feed, "4", Measure::CreditWait), 1.0);
+    near(figure(&feed, "port 4", Measure::Bytes(Flow::Read)), (1_000_000.0 + 296.0) * 4.0);
+    near(figure(&feed, "port 4", Measure::CreditWait), 1.0);
     // Twenty seconds: it may have wrapped any number of times.
     let feed = fed(text(20, 4_294_967_000, 1_000_000).as_bytes());
-    assert!(figure(&feed, "4", Measure::Bytes(Flow::Read)).is_nan());
+    assert!(figure(&feed, "port 4", Measure::Bytes(Flow::Read)).is_nan());
     assert!(feed.notes.iter().any(|note| note.code == "counter-reset"));
 }
 
@@ -32,7 +32,7 @@ fn counters_of_64_bits_come_in_halves() {
         )
     };
     let text = shot("2024-05-07 09:00:00", 100) + &shot("2024-05-07 09:01:00", 60_000_100);
-    near(figure(&fed(text.as_bytes()), "7", Measure::Bytes(Flow::Write)), 4e6);
+    near(figure(&fed(text.as_bytes()), "port 7", Measure::Bytes(Flow::Write)), 4e6);
     cut_anywhere(text.as_bytes(), MonitorFormat::Brocade);
 }
 
@@ -40,7 +40,7 @@ fn counters_of_64_bits_come_in_halves() {
 fn rates_of_portperfshow_are_of_their_ports() {
     let text = "sw1:admin> portperfshow\n  0      1      2      Total\n========================\n302.2k 1.7m   0      2.0m\n  0      1      2      Total\n302.2k 1.7m   0      2.0m\n";
     let feed = fed(text.as_bytes());
-    near(figure(&feed, "1", Measure::Bytes(Flow::Any)), 1.7e6);
+    near(figure(&feed, "port 1", Measure::Bytes(Flow::Any)), 1.7e6);
     assert_eq!(feed.places.len(), 3, "the total is no port");
 }
 
@@ -254,7 +254,7 @@ fn sessions_of_brocade_are_read_with_all_that_stands_in_them() {
     let text: String = (1..=3).flat_map(|at| [port(at, "1/3", 1), port(at, "1/4", 3)]).collect();
     let feed = fed(text.as_bytes());
     assert_eq!(feed.rows.len(), 2, "ports that are looked at one after the other are one look");
-    for port in ["1/3", "1/4"] {
+    for port in ["port 1/3", "port 1/4"] {
         near(figure(&feed, port, Measure::Bytes(Flow::Read)), 2e8);
         near(figure(&feed, port, Measure::CreditWait), 0.5);
     }
@@ -268,8 +268,8 @@ fn sessions_of_brocade_are_read_with_all_that_stands_in_them() {
         )
     };
     let feed = fed(session(errors).as_bytes());
-    near(figure(&feed, "0", Measure::Errors), 1.0);
-    near(figure(&feed, "0", Measure::Discards), 2.0);
+    near(figure(&feed, "port 0", Measure::Errors), 1.0);
+    near(figure(&feed, "port 0", Measure::Discards), 2.0);
     assert!(feed.notes.iter().any(|note| note.code == "rounded"));
     // The table of old releases lacks a column.
     let old = |at: u64| {
@@ -278,7 +278,7 @@ fn sessions_of_brocade_are_read_with_all_that_stands_in_them() {
             at * 60
         )
     };
-    near(figure(&fed(session(old).as_bytes()), "0", Measure::Discards), 1.0);
+    near(figure(&fed(session(old).as_bytes()), "port 0", Measure::Discards), 1.0);
     cut_anywhere(session(old).as_bytes(), MonitorFormat::Brocade);
 }
 
@@ -303,16 +303,16 @@ fn rates_of_one_moment_are_of_one_interval() {
 fn rates_of_portperfshow_are_read_by_slot_by_direction_and_of_one_port() {
     let slots = "sw:admin> portperfshow\n          0      1      2\n   slot 1:  0   43.8m  1.0k\n          0      1      2\n   slot 2:  5.0m   0   0   48.8m\n";
     let feed = fed(slots.as_bytes());
-    near(figure(&feed, "1/1", Measure::Bytes(Flow::Any)), 43.8e6);
-    near(figure(&feed, "2/0", Measure::Bytes(Flow::Any)), 5e6);
+    near(figure(&feed, "port 1/1", Measure::Bytes(Flow::Any)), 43.8e6);
+    near(figure(&feed, "port 2/0", Measure::Bytes(Flow::Any)), 5e6);
     assert_eq!(feed.places.len(), 6, "the sum of all is no port");
     let sides = "sw:admin> portperfshow -tx -rx\n        0      1\n==========\nTX    302.2k  1.7m\nRX    1.2m  1.7m\n\n        0      1\n==========\nTX    302.2k  1.7m\nRX    1.2m  1.7m\n";
     let feed = fed(sides.as_bytes());
     assert_eq!(feed.rows.len(), 2);
-    near(figure(&feed, "0", Measure::Bytes(Flow::Read)), 302_200.0);
-    near(figure(&feed, "0", Measure::Bytes(Flow::Write)), 1.2e6);
+    near(figure(&feed, "port 0", Measure::Bytes(Flow::Read)), 302_200.0);
+    near(figure(&feed, "port 0", Measure::Bytes(Flow::Write)), 1.2e6);
     let one = "sw:admin> portperfshow 6\n     6\n  Bps\n  2.1g\n  2.0g\n";
-    near(figure(&fed(one.as_bytes()), "6", Measure::Bytes(Flow::Any)), 2.05e9);
+    near(figure(&fed(one.as_bytes()), "port 6", Measure::Bytes(Flow::Any)), 2.05e9);
 }
 
 #[test]
@@ -490,10 +490,16 @@ fn what_several_commands_count_is_counted_once_by_the_best() {
             let feed = fed(by_several(&order.map(|at| all[at]), named).as_bytes());
             assert_eq!((feed.rows.len(), feed.places.len()), (2, 2), "{order:?} {:?}", feed.places);
             // What 64 bits count cannot have wrapped: of 32 bits a minute tells nothing.
-            near(figure(&feed, "8", Measure::Bytes(Flow::Read)), 10_000_000.0 * 8.0 * 4.0 / 60.0);
-            near(figure(&feed, "9", Measure::Bytes(Flow::Write)), 20_000_000.0 * 9.0 * 4.0 / 60.0);
-            near(figure(&feed, "8", Measure::CreditWait), 0.1);
-            near(figure(&feed, "9", Measure::Errors), 1.0);
+            near(
+                figure(&feed, "port 8", Measure::Bytes(Flow::Read)),
+                10_000_000.0 * 8.0 * 4.0 / 60.0,
+            );
+            near(
+                figure(&feed, "port 9", Measure::Bytes(Flow::Write)),
+                20_000_000.0 * 9.0 * 4.0 / 60.0,
+            );
+            near(figure(&feed, "port 8", Measure::CreditWait), 0.1);
+            near(figure(&feed, "port 9", Measure::Errors), 1.0);
         }
     }
 }
