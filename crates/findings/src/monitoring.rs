@@ -208,19 +208,17 @@ impl Window<'_> {
 
     /// Snapshots of what is in flight against Little's law.
     fn snapshots(&mut self) {
-        let apart = |hop: &&SeenHop| {
-            let (a, b) = (hop.snapshot.unwrap_or(0.0), hop.little.unwrap_or(0.0));
-            a.max(b) > 2.0 && (a - b).abs() > LITTLE * a.max(b)
+        let apart = |hop: &SeenHop| {
+            let (a, b) = hop.snapshot.zip(hop.little)?;
+            let apart = a.max(b) > 2.0 && (a - b).abs() > LITTLE * a.max(b);
+            apart.then(|| (hop.name.clone(), a, b))
         };
-        let found: Vec<&SeenHop> = self.seen.hops.iter().filter(apart).take(MOST).collect();
-        for hop in found {
+        let found: Vec<_> = self.seen.hops.iter().filter_map(apart).take(MOST).collect();
+        for (name, snapshot, little) in found {
             let text = format!(
-                "{}: its snapshots show {:.1} commands in flight, throughput times latency {:.1}: between samples the load is not what it is at them",
-                hop.name,
-                hop.snapshot.unwrap_or(0.0),
-                hop.little.unwrap_or(0.0)
+                "{name}: its snapshots show {snapshot:.1} commands in flight, throughput times latency {little:.1}: between samples the load is not what it is at them"
             );
-            self.say("snapshots-differ", &hop.name, text, "take shorter samples");
+            self.say("snapshots-differ", &name, text, "take shorter samples");
         }
     }
 

@@ -26,9 +26,10 @@ pub struct ExplainArgs {
     /// A map of the columns of a CSV file (TOML, repeatable; docs/explain.md says how to write one)
     #[arg(long, value_name = "FILE")]
     pub map: Vec<PathBuf>,
-    /// What no file says: speeds and limits by hop, and other names of hops and devices (TOML)
+    /// What no file says: speeds and limits by hop, and other names of hops and devices (TOML), or a scenario with the lab
+    /// (repeatable)
     #[arg(long, value_name = "FILE")]
-    pub topology: Option<PathBuf>,
+    pub topology: Vec<PathBuf>,
     /// A time to explain (repeatable), as dates or as times since the beginning [default: the whole, the busiest, the
     /// quietest, and incidents]
     #[arg(long, value_name = "NAME=FROM..TO", value_parser = window)]

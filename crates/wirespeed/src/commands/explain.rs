@@ -1,5 +1,7 @@
 //! `wirespeed explain FILE…`: what limited a system, from the files of its monitoring.
 
+mod known;
+
 use crate::cli::{Clocks, ExplainArgs, ResultFormat};
 use crate::exit::{Exit, Failure};
 use crate::present::{self, Presentation};
@@ -31,7 +33,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         keep_first: args.keep_first,
         maps: maps(&args.map)?,
     };
-    let topology = known(args.topology.as_deref())?;
+    let topology = known::known(&args.topology)?;
     let (mut feeds, mut facts) = (Vec::new(), Vec::new());
     all(args, &options, &mut feeds, &mut facts)?;
     monitor::settle(&mut feeds, &topology);
@@ -259,15 +261,6 @@ fn maps(paths: &[std::path::PathBuf]) -> Result<Vec<monitor::Map>, Failure> {
             .map_err(|why| Failure::usage(format!("{name}: {why}")))
     };
     paths.iter().map(map).collect()
-}
-
-/// What the user knows of places.
-fn known(path: Option<&Path>) -> Result<monitor::Topology, Failure> {
-    let Some(path) = path else { return Ok(monitor::Topology::default()) };
-    let rate =
-        |text: &str| units::ByteRate::parse(text).map(|rate| rate.0).map_err(|e| e.to_string());
-    monitor::topology(&text(path, "topology")?, &rate)
-        .map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
 }
 
 fn text(path: &Path, what: &str) -> Result<String, Failure> {

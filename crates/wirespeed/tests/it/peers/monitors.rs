@@ -309,3 +309,76 @@ fn packed_files_are_read() {
     let said = bench.expect(2, &["explain", "broken.gz", "--out", "d.wsr"]).stderr;
     assert!(said.contains("broken.gz"), "{said}");
 }
+
+const LAB: &str = r#"
+[scenario]
+title = "What stands there"
+[[part]]
+name = "sw-8gb"
+kind = "switch"
+figures = [{ name = "port_rate", value = "8gfc", source = "its data sheet", kind = "data-sheet" }]
+[[host]]
+name = "esx1"
+adapters = [{ name = "vmhba2", part = "qle2560" }]
+[[switch]]
+name = "sw1"
+part = "sw-8gb"
+[[array]]
+name = "fa1"
+part = "ramsan-400"
+[[vm]]
+name = "vm"
+host = "esx1"
+disks = [{ lun = "fa1/auto", map = "rdm" }]
+[workload.any]
+block = "64KiB"
+read = 100
+depth = 8
+[plan]
+workload = "any"
+on = "vm"
+measure = "5s"
+"#;
+
+/// A scenario that stands for the lab tells what no file says: how fast ports are.
+#[test]
+fn a_scenario_tells_the_speeds_of_ports() {
+    let bench = Bench::new("");
+    std::fs::write(bench.path("lab.toml"), LAB).expect("a file");
+    let counters = ["Reads/sec", "Writes/sec", "MBytes Read/sec", "MBytes Written/sec"];
+    let names = counters.map(|of| format!(",\"\\\\esx1\\Physical Disk Adapter(vmhba2)\\{of}\""));
+    let rows: String = (0..4)
+        .map(|at| format!("\r\n\"11/24/2026 10:0{at}:00\",\"8000\",\"0\",\"500\",\"0\""))
+        .collect();
+    let esx = format!("\"(PDH-CSV 4.0) (UTC)(0)\"{}{rows}\r\n", names.concat());
+    std::fs::write(bench.path("esx.csv"), esx).expect("a file");
+    let look = |at: u64| {
+        let words = 500 * 1_048_576 / 4 * 60 * at;
+        format!(
+            "sw1:admin> date\nTue Nov 24 10:0{at}:00 UTC 2026\nsw1:admin> portstats64show 0\nstat64_wtx {} top_int : 4-byte words transmitted\n {} bottom_int : 4-byte words transmitted\nstat64_wrx 0 top_int : 4-byte words received\n 0 bottom_int : 4-byte words received\n",
+            words >> 32,
+            words & 0xffff_ffff
+        )
+    };
+    std::fs::write(bench.path("sw.txt"), (0..4).map(look).collect::<String>()).expect("a file");
+    let explain = ["explain", "esx.csv", "sw.txt", "--clocks", "keep", "--format", "json"];
+    let unknown = bench.expect(0, &[&explain[..], &["--out", "a.wsr"]].concat()).stdout;
+    let known = [&explain[..], &["--out", "b.wsr", "--topology", "lab.toml"]].concat();
+    let known = bench.expect(0, &known).stdout;
+    let full = |text: &str, name: &str| {
+        let review: Value = serde_json::from_str(text).expect("one document");
+        let hops = review["steps"][0]["attribution"]["hops"].as_array().expect("hops").clone();
+        let hop = hops.into_iter().find(|hop| hop["hop"] == name);
+        hop.unwrap_or_else(|| panic!("no {name}: {text}"))["utilization"].as_f64()
+    };
+    // 500 MiB/s of the payload that a line of 8 Gb/s carries.
+    for port in ["esx1/vmhba2", "sw1/port 0"] {
+        assert_eq!(full(&unknown, port), None);
+        let share = full(&known, port).unwrap_or_else(|| panic!("{port}: {known}"));
+        assert!((share - 0.634).abs() < 0.01, "{port}: {share}");
+    }
+    std::fs::write(bench.path("bad.toml"), "[scenario]\ntitel = \"x\"\n").expect("a file");
+    let bad = [&explain[..], &["--out", "c.wsr", "--topology", "bad.toml"]].concat();
+    let said = bench.expect(2, &bad).stderr;
+    assert!(said.contains("bad.toml:2") && said.contains("titel"), "{said}");
+}
