@@ -23,6 +23,7 @@ mod figures;
 mod gain;
 pub mod generator;
 mod goals;
+mod headroom;
 mod hop_signs;
 mod hung_io;
 mod jobs;

@@ -6,6 +6,7 @@
 
 use crate::attribution::{Attribution, HopLoad, Limiter};
 use crate::figures::{Loops, StepFigures};
+use crate::headroom;
 use crate::step::StepData;
 use record::{CounterId, HopKind, Source};
 use serde::Serialize;
@@ -371,15 +372,34 @@ impl Window<'_> {
         };
         let burst = (1.0 - 3.0 * full).max(0.0);
         let text = format!(
-            "{} is the fullest that is known: {}{of} at means of {}, which leaves {}; if each sample's load falls into a third of its time, {}",
+            "{} is the fullest that is known: {}{of} at means of {}, which leaves {}; if each sample's load falls into a third of its time, {}. {}",
             hop.hop,
             part(full),
             self.sample(),
             part(1.0 - full),
-            if burst > 0.0 { part(burst) } else { "nothing".to_owned() }
+            if burst > 0.0 { part(burst) } else { "nothing".to_owned() },
+            self.more(full)
         );
         let name = hop.hop.clone();
         self.say("headroom", &name, text, "");
+    }
+
+    /// How much more of the load fits, of arrivals that wait for no answer and of clients that do.
+    fn more(&self, full: f64) -> String {
+        let both = &self.step.total.both;
+        let in_flight = both.mean_ns.map(|mean| both.iops * mean / 1e9);
+        let waiting = in_flight.and_then(|n| Some((n, headroom::closed(full, n)?)));
+        let waiting = waiting.map_or(String::new(), |(n, more)| {
+            format!(
+                "; twice as many clients that do ({} in flight now, without think time) would carry {} more",
+                count((n * 10.0).round() / 10.0),
+                part(more)
+            )
+        });
+        format!(
+            "Arrivals that wait for no answer may grow by {} until it is full{waiting}",
+            part(headroom::open(full))
+        )
     }
 
     /// Processors that were full, where nothing else is known to limit. Their limit is known; whose work filled them is not.

@@ -277,6 +277,7 @@ fn of_a_switch_that_counts_bytes_alone_a_port_limits_where_it_is_full() {
     assert_eq!(missing[..], ["operations and latency of the hosts"]);
     let headroom = analysis.monitoring.iter().find(|m| m.code == "headroom").expect("headroom");
     assert!(headroom.text.contains("80%"), "{}", headroom.text);
+    assert!(headroom.text.ends_with("may grow by 25% until it is full"), "{}", headroom.text);
     assert!(analysis.monitoring.iter().any(|m| m.code == "collect"));
     // As much as the line carries.
     let analysis = of("b.wsr", 495_000_000);
