@@ -74,11 +74,8 @@ pub fn detect(head: &[u8]) -> Detected {
     if let Some(refused) = refused(head) {
         return Detected::Refused(refused);
     }
-    let text = match head {
-        [0xff, 0xfe, ..] | [_, 0, _, 0, ..] => encoding_rs::UTF_16LE.decode(head).0,
-        [0xfe, 0xff, ..] | [0, _, 0, _, ..] => encoding_rs::UTF_16BE.decode(head).0,
-        _ => String::from_utf8_lossy(head),
-    };
+    let wide = super::lines::utf16(head).map(std::borrow::Cow::Owned);
+    let text = wide.unwrap_or_else(|| String::from_utf8_lossy(head));
     let text = text.trim_start_matches('\u{feff}').trim_start();
     match text_format(text) {
         Some(format) => Detected::Is(format),

@@ -1,7 +1,9 @@
-//! Lines of a file of any encoding: UTF-8, UTF-16 with or without its mark, and code pages of one byte a character.
+//! Lines of a file of any encoding: UTF-8, UTF-16 with or without its mark, and Windows-1252; of a console code page 850.
+//!
+//! Of `encoding_rs` only the conversions of memory are used: its decoders bring the tables of every language with them.
 
 use super::error::ReadError;
-use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::mem::convert_utf16_to_utf8;
 use std::borrow::Cow;
 use std::io::{BufRead, Read};
 
@@ -14,9 +16,7 @@ const CHUNK: usize = 1 << 16;
 pub(super) struct Lines<R> {
     from: R,
     /// Converts UTF-16, which has no lines of bytes; `None` where bytes are passed on.
-    decoder: Option<Decoder>,
-    /// The code page of what is not UTF-8.
-    page: &'static Encoding,
+    wide: Option<Utf16>,
     line: Vec<u8>,
     converted: Vec<u8>,
     /// Where the rest of `converted` begins.
@@ -25,29 +25,88 @@ pub(super) struct Lines<R> {
     ended: bool,
 }
 
-/// The encoding that the first bytes show, where it is one of two bytes a character.
-fn wide(first: &[u8]) -> Option<&'static Encoding> {
-    match first {
-        [0xff, 0xfe, ..] => Some(UTF_16LE),
-        [0xfe, 0xff, ..] => Some(UTF_16BE),
-        [a, 0, b, 0, ..] if *a != 0 && *b != 0 => Some(UTF_16LE),
-        [0, a, 0, b, ..] if *a != 0 && *b != 0 => Some(UTF_16BE),
-        _ => None,
+/// Turns UTF-16 into UTF-8, a piece after the other.
+struct Utf16 {
+    /// Whether the first of two bytes is the greater one.
+    big: bool,
+    /// Whether nothing was converted yet: a mark may stand there.
+    new: bool,
+    /// What waits for the bytes behind it.
+    rest: Vec<u8>,
+}
+
+impl Utf16 {
+    /// Where the first bytes show that a file has two bytes a character.
+    fn of(first: &[u8]) -> Option<Utf16> {
+        let big = match first {
+            [0xff, 0xfe, ..] => false,
+            [0xfe, 0xff, ..] => true,
+            [a, 0, b, 0, ..] if *a != 0 && *b != 0 => false,
+            [0, a, 0, b, ..] if *a != 0 && *b != 0 => true,
+            _ => return None,
+        };
+        Some(Utf16 { big, new: true, rest: Vec::new() })
     }
+
+    /// Converts a piece; what is no character becomes U+FFFD.
+    fn convert(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) {
+        self.rest.extend_from_slice(bytes);
+        let unit = |pair: &[u8]| match self.big {
+            true => u16::from_be_bytes([pair[0], pair[1]]),
+            false => u16::from_le_bytes([pair[0], pair[1]]),
+        };
+        let mut units: Vec<u16> = self.rest.chunks_exact(2).map(unit).collect();
+        // Half of a pair waits for the other half.
+        if !last && matches!(units.last(), Some(0xd800..=0xdbff)) {
+            units.pop();
+        }
+        self.rest.drain(..units.len() * 2);
+        if last && !self.rest.is_empty() {
+            units.push(0xfffd);
+        }
+        let marked = self.new && units.first() == Some(&0xfeff);
+        self.new &= units.is_empty();
+        let units = &units[usize::from(marked)..];
+        let begin = out.len();
+        out.resize(begin + units.len() * 3, 0);
+        let written = convert_utf16_to_utf8(units, &mut out[begin..]);
+        out.truncate(begin + written);
+    }
+}
+
+/// A text of two bytes a character as UTF-8; `None` where it is none.
+pub(super) fn utf16(bytes: &[u8]) -> Option<String> {
+    let mut out = Vec::new();
+    Utf16::of(bytes)?.convert(bytes, true, &mut out);
+    String::from_utf8(out).ok()
+}
+
+/// What Windows-1252 has where Latin-1 has no characters.
+const WINDOWS: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
+/// Bytes of Windows-1252 as text.
+fn western(bytes: &[u8]) -> String {
+    let of = |byte: &u8| match byte {
+        0x80..=0x9f => WINDOWS[usize::from(byte - 0x80)],
+        other => char::from(*other),
+    };
+    bytes.iter().map(of).collect()
 }
 
 impl<R: BufRead> Lines<R> {
     /// The lines of a file; what is not UTF-8 is taken for Windows-1252.
     pub fn new(mut from: R) -> Result<Lines<R>, ReadError> {
         let first = from.fill_buf()?;
-        let decoder = wide(first).map(Encoding::new_decoder_with_bom_removal);
-        if decoder.is_none() && first.starts_with(&[0xef, 0xbb, 0xbf]) {
+        let wide = Utf16::of(first);
+        if wide.is_none() && first.starts_with(&[0xef, 0xbb, 0xbf]) {
             from.consume(3);
         }
         Ok(Lines {
             from,
-            decoder,
-            page: WINDOWS_1252,
+            wide,
             line: Vec::new(),
             converted: Vec::new(),
             at: 0,
@@ -59,7 +118,7 @@ impl<R: BufRead> Lines<R> {
     /// The next line without its end, with its number from 1; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<(u64, &[u8])>, ReadError> {
         self.line.clear();
-        let got = match self.decoder {
+        let got = match self.wide {
             None => {
                 let limit = LINE_MAX as u64 + 1;
                 (&mut self.from).take(limit).read_until(b'\n', &mut self.line)? > 0
@@ -81,8 +140,7 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line as text.
     pub fn text(&mut self) -> Result<Option<(u64, Cow<'_, str>)>, ReadError> {
-        let page = self.page;
-        Ok(self.next()?.map(|(number, bytes)| (number, text(bytes, page))))
+        Ok(self.next()?.map(|(number, bytes)| (number, text(bytes))))
     }
 
     /// Takes a line of UTF-16.
@@ -103,25 +161,34 @@ impl<R: BufRead> Lines<R> {
             if self.ended {
                 return Ok(!self.line.is_empty());
             }
-            let Some(decoder) = &mut self.decoder else { return Ok(false) };
+            let Some(wide) = &mut self.wide else { return Ok(false) };
             let bytes = self.from.fill_buf()?;
             let taken = bytes.len().min(CHUNK);
-            let last = taken == 0;
-            let mut out = String::with_capacity(taken * 3 + 16);
-            let (_, read, _) = decoder.decode_to_string(&bytes[..taken], &mut out, last);
-            self.from.consume(read);
-            self.converted.extend_from_slice(out.as_bytes());
-            self.ended = last;
+            self.ended = taken == 0;
+            wide.convert(&bytes[..taken], self.ended, &mut self.converted);
+            self.from.consume(taken);
         }
     }
 }
 
-/// Bytes as text: UTF-8, or else of a code page.
-pub(super) fn text<'a>(bytes: &'a [u8], page: &'static Encoding) -> Cow<'a, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => page.decode_without_bom_handling(bytes).0,
-    }
+/// What code page 850 has above ASCII: what consoles of Western Europe write into files.
+const CONSOLE: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒ\
+     áíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐\
+     └┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀\
+     ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}";
+
+/// Bytes of code page 850 as text.
+pub(super) fn console(bytes: &[u8]) -> String {
+    let of = |byte: &u8| match byte.checked_sub(0x80) {
+        Some(at) => CONSOLE.chars().nth(usize::from(at)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        None => char::from(*byte),
+    };
+    bytes.iter().map(of).collect()
+}
+
+/// Bytes as text: UTF-8, or else Windows-1252.
+pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| Cow::Owned(western(bytes)), Cow::Borrowed)
 }
 
 /// A whole file as text, of at most so many bytes.
@@ -132,15 +199,13 @@ pub(super) fn whole(from: impl BufRead, most: u64) -> Result<String, ReadError> 
         let text = format!("a file of this format with more than {} MiB is not read", most >> 20);
         return Err(ReadError::new(1, 1, text));
     }
-    let (encoding, skip) = match Encoding::for_bom(&bytes) {
-        Some((encoding, skip)) => (encoding, skip),
-        None => (wide(&bytes).unwrap_or(UTF_8), 0),
-    };
-    let (text, _, wrong) = encoding.decode(&bytes[skip..]);
-    Ok(match wrong {
-        false => text.into_owned(),
-        true => WINDOWS_1252.decode(&bytes[skip..]).0.into_owned(),
-    })
+    if let Some(text) = utf16(&bytes) {
+        return Ok(text);
+    }
+    if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+        bytes.drain(..3);
+    }
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| western(error.as_bytes())))
 }
 
 #[cfg(test)]
@@ -172,6 +237,43 @@ mod tests {
             page,
         ] {
             assert_eq!(lines(&bytes), ["größe;1", "zwei"], "{bytes:x?}");
+            assert_eq!(whole(&bytes[..], 100).unwrap(), text, "{bytes:x?}");
         }
+    }
+
+    /// Gives a reader one byte after the other.
+    struct Bytewise<'a>(&'a [u8]);
+
+    impl std::io::Read for Bytewise<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let n = usize::from(!self.0.is_empty() && !out.is_empty());
+            out[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    #[test]
+    fn pieces_of_utf16_are_put_together_and_what_is_no_character_is_marked() {
+        let text = "a😀b\nü\n";
+        for big in [false, true] {
+            let unit = |u: u16| if big { u.to_be_bytes() } else { u.to_le_bytes() };
+            let bytes: Vec<u8> =
+                std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(unit).collect();
+            let mut out = Vec::new();
+            let mut wide = Utf16 { big, new: true, rest: Vec::new() };
+            let mut from = std::io::BufReader::with_capacity(1, Bytewise(&bytes));
+            while let Some(byte) = from.fill_buf().unwrap().first().copied() {
+                from.consume(1);
+                wide.convert(&[byte], false, &mut out);
+            }
+            wide.convert(&[], true, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), text);
+            // Cut within a character, and half of a pair alone.
+            assert_eq!(utf16(&bytes[..bytes.len() - 1]).unwrap(), "a😀b\nü\u{fffd}");
+            let half: Vec<u8> = [0xfeff, 0xd83d, 0x61].into_iter().flat_map(unit).collect();
+            assert_eq!(utf16(&half).unwrap(), "\u{fffd}a");
+        }
+        assert_eq!(western(&[0x80, 0x9f, 0xe4, b'x']), "€Ÿäx");
     }
 }

@@ -12,7 +12,6 @@ use super::model::{Feed, Measure, Place, Span};
 use super::number::number;
 use super::stamp::{Calendar, DateOrder, Moments, Stamp, moments, stamp};
 use super::{Options, esxtop, perfmon};
-use encoding_rs::WINDOWS_1252;
 use jiff::tz::{Offset, TimeZone};
 use record::Level;
 use std::collections::BTreeMap;
@@ -136,9 +135,21 @@ fn is_said(line: &[u8]) -> bool {
 
 fn header(feed: &mut Feed, number: u64, line: &[u8]) -> Result<Header, ReadError> {
     let delimiter = delimiter(line);
-    let cells: Vec<std::borrow::Cow<'_, str>> = Cells::new(line, delimiter)
-        .map(|cell| super::lines::text(cell.bytes, WINDOWS_1252))
-        .collect();
+    let decoded = |of: &dyn Fn(&[u8]) -> String| -> Vec<String> {
+        Cells::new(line, delimiter).map(|cell| of(cell.bytes)).collect()
+    };
+    let mut cells = decoded(&|bytes| super::lines::text(bytes).into_owned());
+    if std::str::from_utf8(line).is_err() {
+        // typeperf writes into a file what a console shows: that page of which more names are known.
+        let known = |cells: &[String]| {
+            let names = cells.iter().filter_map(|cell| CounterName::of(cell));
+            names.filter(|name| perfmon::meaning(name).is_some()).count()
+        };
+        let other = decoded(&super::lines::console);
+        if known(&other) > known(&cells) {
+            cells = other;
+        }
+    }
     let first = cells.first().map(|cell| cell.trim()).unwrap_or_default();
     if !first.starts_with("(PDH-") {
         let text =
