@@ -83,9 +83,27 @@ pub fn detect(head: &[u8]) -> Detected {
     }
 }
 
-/// A text of sysstat that holds what `sadf -j` says in full.
+/// A text of another program, of which what is said in full is had otherwise.
 fn converted(text: &str) -> Option<String> {
     let first = text.lines().next().unwrap_or_default();
+    let foreign = match () {
+        () if is_mpstat(text) => "mpstat's JSON is not read: it counts processors and no devices",
+        () if first.starts_with("procs ") && first.contains("-memory-") => {
+            "vmstat's text is not read: it counts no single device"
+        }
+        () if first.starts_with("AAA,") => "a file of nmon is not read",
+        () => "",
+    };
+    if !foreign.is_empty() {
+        return Some(format!(
+            "{foreign}; on Linux take `iostat -xt -o JSON 10` in its place, or of past days `sadf -j /var/log/sysstat/saDD -- -A`"
+        ));
+    }
+    if text.lines().take(4).any(|line| line.trim() == "extended device statistics") {
+        return Some(
+            "iostat of Solaris or FreeBSD is not read; make a table of it, with a time in each row, and a map of its columns (docs/explain.md, \"Maps of columns\")".to_owned(),
+        );
+    }
     let svg = text.lines().take(4).any(|line| line.starts_with("<svg"));
     let what = match () {
         () if first.starts_with("# hostname;interval;timestamp") => "`sadf -d`",
@@ -157,6 +175,7 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
     if text.starts_with('{') || text.starts_with('[') {
         let has = |key: &str| text.contains(&format!("\"{key}\""));
         return match () {
+            () if is_mpstat(text) => None,
             () if has("sysstat")
                 && (has("sysdata-version") || has("timestamp") && !has("disk_device")) =>
             {
@@ -196,6 +215,22 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
         () if any(&is_rates) => Some(F::Brocade),
         () => None,
     }
+}
+
+/// mpstat tells the time of an interval as a text, where sadf has a date and a time.
+fn is_mpstat(text: &str) -> bool {
+    let of_text = |(_, after): (&str, &str)| {
+        after
+            .trim_start()
+            .strip_prefix(':')
+            .is_some_and(|value| value.trim_start().starts_with('"'))
+    };
+    text.starts_with('{')
+        && text.contains("\"sysstat\"")
+        && ["\"cpu-load\"", "\"sum-interrupts\"", "\"node-load\""]
+            .iter()
+            .any(|key| text.contains(key))
+        && text.split_once("\"timestamp\"").is_some_and(of_text)
 }
 
 fn is_iostat(line: &str) -> bool {

@@ -275,6 +275,35 @@ fn what_sysstat_says_in_full_as_json_is_asked_for_so() {
 }
 
 #[test]
+fn texts_of_programs_that_count_no_device_name_one_that_does() {
+    for (text, what) in [
+        (
+            "{\"sysstat\": {\n\t\"hosts\": [\n\t\t{\n\t\t\t\"nodename\": \"db1\",\n\t\t\t\"statistics\": [\n\t\t\t\t{\n\t\t\t\t\t\"timestamp\": \"11:52:55\",\n\t\t\t\t\t\"cpu-load\": [\n{\"cpu\": \"all\", \"usr\": 1.00, \"idle\": 98.00}]}]}]}}\n",
+            "mpstat",
+        ),
+        (
+            "procs -----------memory---------- ---swap-- -----io----\n r  b   swpd   free\n",
+            "vmstat",
+        ),
+        ("AAA,progname,nmon_linux\nAAA,command,nmon -f\n", "nmon"),
+    ] {
+        match detect(text.as_bytes()) {
+            Detected::Refused(why) => {
+                assert!(why.starts_with(what) || why.contains(&format!("of {what}")), "{why}");
+                assert!(why.contains("iostat -xt"), "{why}");
+            }
+            other => panic!("{other:?} for {text}"),
+        }
+    }
+    let solaris = "                    extended device statistics              \n    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n";
+    let Detected::Refused(why) = detect(solaris.as_bytes()) else { panic!("{solaris}") };
+    assert!(why.contains("Maps of columns"), "{why}");
+    // sadf counts processors too, with a date.
+    let sadf = "{\"sysstat\": {\"hosts\": [{\"statistics\": [{\"timestamp\": {\"date\": \"2026-11-28\", \"time\": \"10:00:01\"}, \"cpu-load\": []}]}]}}";
+    assert_eq!(detect(sadf.as_bytes()), Detected::Is(MonitorFormat::SadfJson));
+}
+
+#[test]
 fn a_text_may_be_cut_off_anywhere() {
     let text = iostat(["24.10.2018 10:49:12", "24.10.2018 10:49:13"], NEW, NEW_BOOT, NEW_ROW);
     cut_anywhere(text.as_bytes(), MonitorFormat::Iostat);
