@@ -429,13 +429,7 @@ impl Reader<'_> {
             };
             spans.push(span);
         }
-        if back > 0 {
-            let text = format!(
-                "{}: time goes back {back} times; these reports are left out",
-                self.feed.name
-            );
-            self.feed.note(Level::Warning, "time-goes-back", text);
-        }
+        self.feed.went_back(back, spans.iter().flatten());
         Ok(spans)
     }
 

@@ -321,6 +321,27 @@ impl Feed {
         Ok(self)
     }
 
+    /// Notes how often time went back, and how many intervals are of a time that was had before: of them nothing is used.
+    pub(super) fn went_back<'a>(&mut self, times: u32, spans: impl Iterator<Item = &'a Span>) {
+        if times == 0 {
+            return;
+        }
+        let mut until = i64::MIN;
+        let mut again = 0;
+        for span in spans {
+            again += u64::from(span.from < until);
+            until = until.max(span.to);
+        }
+        let mut text =
+            format!("{}: time goes back {times} times; these intervals are left out", self.name);
+        if again > 0 {
+            text += &format!(
+                ", and so are {again} of times that the file has twice: its clock was set back, or its times need `--tz` with the zone's name"
+            );
+        }
+        self.note(Level::Warning, "time-goes-back", text);
+    }
+
     /// Moments between two rows that do not touch.
     fn gaps(&self) -> usize {
         self.rows.windows(2).filter(|pair| apart(pair[0], pair[1])).count()

@@ -330,10 +330,7 @@ fn dated(
             (from < at[row]).then_some(Span { from, to: at[row] })
         })
         .collect();
-    if back > 0 {
-        let text = format!("{}: time goes back {back} times; these rows are left out", feed.name);
-        feed.note(Level::Warning, "time-goes-back", text);
-    }
+    feed.went_back(back, spans.iter().flatten());
     let usual = usual(&spans);
     let spans: Vec<Option<Span>> = spans
         .into_iter()

@@ -13,12 +13,15 @@ use super::stamp::{Calendar, Stamp, moments, stamp};
 use super::{Options, xml};
 use jiff::tz::TimeZone;
 use record::{HopKind, Level};
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 /// Bytes of a document at most.
 const MOST: u64 = 512 << 20;
 const KIB: f64 = 1024.0;
 const MS: f64 = 1e6;
+/// How far times and lengths in whole seconds may disagree, in nanoseconds: a time is cut, a length is rounded.
+const ROUNDED: i64 = 1_600_000_000;
 
 /// A key of a device or interface, and what it is.
 fn measure(key: &str) -> Option<(Measure, f64)> {
@@ -209,15 +212,39 @@ struct Seen {
     untimed: u64,
     /// The lists of disks and interfaces: with `-z` those that were idle are left out.
     lists: Vec<(usize, HopKind, String)>,
+    /// When the last interval of each host ended.
+    ends: BTreeMap<String, i64>,
+    /// How many begin well before the one before has ended.
+    back: u64,
 }
 
 impl Seen {
+    /// An interval that begins where the one before of its host ended, if it does so but for rounding.
+    fn touching(&mut self, host: &str, span: Span) -> Span {
+        match self.ends.insert(host.to_owned(), span.to) {
+            Some(end) if end < span.to && (end - span.from).abs() <= ROUNDED => {
+                Span { from: end, to: span.to }
+            }
+            end => {
+                self.back += u64::from(end.is_some_and(|end| end > span.from));
+                span
+            }
+        }
+    }
+
     fn end(&self, feed: &mut Feed) {
         feed.rest(&self.lists);
         if self.untimed > 0 {
             let (name, untimed) = (&feed.name, self.untimed);
             let text = format!("{name}: {untimed} intervals have no time and are left out");
             feed.note(Level::Warning, "no-time", text);
+        }
+        if self.back > 0 {
+            let text = format!(
+                "{}: time goes back: {} intervals begin before the one before has ended, and are left out",
+                feed.name, self.back
+            );
+            feed.note(Level::Warning, "time-goes-back", text);
         }
     }
 }
@@ -240,6 +267,7 @@ fn sadf_interval(
             feed.assumed.push(one);
         }
     }
+    let span = seen.touching(named, span);
     let row = feed.rows.len();
     feed.rows.push(span);
     walk(report, "disk", &mut |disks| {

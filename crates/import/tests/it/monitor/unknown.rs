@@ -132,6 +132,59 @@ fn sadf_without_a_disk_and_without_its_list_of_disks() {
     near(figure(&feed, "sdb", Measure::Ops(Flow::Any)), 90.0);
 }
 
+/// `sadf -j` of a disk: time of the end, length and operations a second of each interval.
+fn sadf(intervals: &[(&str, u32, u32)]) -> String {
+    let one = |(time, length, tps): &(&str, u32, u32)| {
+        format!(
+            r#"{{"timestamp": {{"date": "2024-01-20", "time": "{time}", "utc": 1, "interval": {length}}}, "disk": [{{"disk-device": "sda", "tps": {tps}.00, "rkB": 0.00, "wkB": {}.00, "await": 2.00, "aqu-sz": 0.1, "util-percent": 10.00}}]}}"#,
+            4 * tps
+        )
+    };
+    let all: Vec<String> = intervals.iter().map(one).collect();
+    format!(
+        r#"{{"sysstat": {{"hosts": [{{"nodename": "db1", "number-of-cpus": 4, "statistics": [{}]}}]}}}}"#,
+        all.join(",\n")
+    )
+}
+
+#[test]
+fn seconds_that_sadf_rounds_are_neither_overlap_nor_gap() {
+    // As real files have it: 58 s that end 57 s after the interval before.
+    let feed = fed(sadf(&[("16:00:22", 1, 20), ("16:01:19", 58, 40)]).as_bytes());
+    assert!(feed.rows.windows(2).all(|pair| pair[0].to == pair[1].from), "{:?}", feed.rows);
+    let feed = fed(
+        sadf(&[("10:00:01", 600, 30), ("10:10:01", 601, 50), ("10:20:02", 600, 10)]).as_bytes()
+    );
+    let (_dir, record) = written(std::slice::from_ref(&feed));
+    let written = record.totals(0).unwrap();
+    let done = written[0].write.as_ref().unwrap();
+    assert_eq!(done.ops, 30 * 600 + 50 * 600 + 10 * 601);
+    assert!(feed.notes.is_empty(), "{:?}", feed.notes);
+    // More than that is time that is missing, or that was had before.
+    let feed = fed(sadf(&[("10:00:00", 60, 30), ("10:01:10", 60, 50)]).as_bytes());
+    assert_eq!(feed.rows[1].from - feed.rows[0].to, 10_000_000_000);
+    let feed = fed(sadf(&[("10:00:00", 60, 30), ("09:59:30", 60, 50)]).as_bytes());
+    assert!(feed.notes.iter().any(|note| note.code == "time-goes-back"), "{:?}", feed.notes);
+}
+
+#[test]
+fn times_that_a_file_has_twice_are_told() {
+    let row = |time: &str| format!("\r\n\"05/07/2024 {time}.000\",\"100\",\"409600\"");
+    let header = ["Disk Reads/sec", "Disk Read Bytes/sec"]
+        .map(|of| format!(",\"\\\\A\\PhysicalDisk(0 C:)\\{of}\""))
+        .concat();
+    let times =
+        ["09:00:00", "09:00:10", "09:00:20", "09:00:30", "09:00:05", "09:00:15", "09:00:45"];
+    let text = format!("\"(PDH-CSV 4.0) (UTC)(0)\"{header}{}\r\n", times.map(row).concat());
+    let feed = read("perf.csv", MonitorFormat::Pdh, text.as_bytes(), &options()).unwrap();
+    let note = feed.notes.iter().find(|note| note.code == "time-goes-back").unwrap();
+    assert!(
+        note.text.contains("1 times") && note.text.contains("so are 2 of times"),
+        "{}",
+        note.text
+    );
+}
+
 /// Perfmon of one or two disks, 10 s an interval: reads a second, bytes a second, seconds a read; an empty text is no value.
 fn perfmon(host: &str, rows: &[&[[&str; 3]]]) -> Feed {
     let counters = ["Disk Reads/sec", "Disk Read Bytes/sec", "Avg. Disk sec/Read"];
