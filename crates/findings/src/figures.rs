@@ -256,7 +256,7 @@ impl StepFigures {
             ports: Vec::new(),
             counter_checks: Vec::new(),
             network: step.pairs.clone(),
-            done: done::done(step),
+            done: done::done(step).filter(|_| !is_observed),
             agents: None,
             attribution: None,
             hops: Vec::new(),
@@ -271,6 +271,12 @@ impl StepFigures {
     /// Whether it is a job of copies, or of loads that wait for each other: its figures over the whole time mean little.
     pub fn is_job(&self) -> bool {
         self.job.iter().any(|phase| phase.copies || !phase.after.is_empty())
+    }
+
+    /// Whether it is a test of a generator whose results were read: of its loads and hops other tests know nothing.
+    pub(crate) fn is_test(&self) -> bool {
+        let first = self.settings.first();
+        self.loops == Loops::Observed && first.is_some_and(|(setting, _)| setting == "test")
     }
 
     /// Whether some of its loads end; then it has no steady state.

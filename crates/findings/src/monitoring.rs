@@ -111,7 +111,8 @@ pub(crate) fn findings(seen: &[Seen], steps: &[StepFigures]) -> Vec<MonitoringFi
     for window in seen {
         let Some(step) = steps.iter().find(|step| step.index == window.step) else { continue };
         let mut about = Window { seen: window, step, whole: whole.unwrap_or(step), out: &mut out };
-        if !is_test(step) {
+        // The load of a test is not that of the whole, to which it would be compared.
+        if !step.is_test() {
             about.incident();
             about.neighbour();
         }
@@ -125,11 +126,6 @@ pub(crate) fn findings(seen: &[Seen], steps: &[StepFigures]) -> Vec<MonitoringFi
         about.collect();
     }
     out
-}
-
-/// Whether a step is a test that a generator ran: its load is not that of the whole, to which it would be compared.
-fn is_test(step: &StepFigures) -> bool {
-    step.settings.first().is_some_and(|(setting, _)| setting == "test")
 }
 
 struct Window<'a> {
@@ -391,15 +387,16 @@ impl Window<'_> {
         let waiting = in_flight.and_then(|n| Some((n, headroom::closed(full, n)?)));
         let waiting = waiting.map_or(String::new(), |(n, more)| {
             format!(
-                "; twice as many clients that do ({} in flight now, without think time) would carry {} more",
+                "; twice as many clients that do ({} in flight now, without think time) would carry up to {} more, if nothing else holds them up",
                 count((n * 10.0).round() / 10.0),
                 part(more)
             )
         });
-        format!(
-            "Arrivals that wait for no answer may grow by {} until it is full{waiting}",
-            part(headroom::open(full))
-        )
+        let open = match headroom::open(full) {
+            more if more < 2.0 => format!("grow by {}", part(more)),
+            more => format!("become {} times as many", count((more + 1.0).round())),
+        };
+        format!("Arrivals that wait for no answer may {open} until it is full{waiting}")
     }
 
     /// Processors that were full, where nothing else is known to limit. Their limit is known; whose work filled them is not.

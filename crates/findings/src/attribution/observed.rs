@@ -80,7 +80,7 @@ pub(super) struct ObservedHop {
     pub present: Option<f64>,
     /// Whether it was announced and counted nothing.
     pub silent: bool,
-    /// Whether other hops of the record are what it sums up, so that its own limit is not missed.
+    /// Whether its own limit is not missed: other hops of the record are what it sums up, or it is of another test.
     pub summed: bool,
     /// Its place in the record.
     pub order: usize,
@@ -115,6 +115,11 @@ impl Observed {
         let mut seen: Vec<ObservedHop> = hops.take(HOPS_MAX).enumerate().map(of).collect();
         cross(&mut seen);
         sum_up(&mut seen);
+        if figures.is_test() {
+            // Hops that counted nothing, of a file whose loads are here, are those of its other tests.
+            let here = |hop: &ObservedHop| step.workers.iter().any(|w| w.source.agent == hop.agent);
+            seen.iter_mut().filter(|hop| hop.silent && here(hop)).for_each(|hop| hop.summed = true);
+        }
         for hop in &mut seen {
             hop.load.latency_share =
                 in_flight.zip(hop.load.queue).map(|(all, here)| (here / all).clamp(0.0, 1.0));
@@ -342,7 +347,7 @@ impl ObservedHop {
 
     /// Whether it was announced, counted nothing, and may be full: not a device below the one that is loaded.
     pub fn is_unseen(&self) -> bool {
-        self.silent && self.kind != HopKind::BlockDevice
+        self.silent && !self.summed && self.kind != HopKind::BlockDevice
     }
 
     /// How full it is served, 0 where that is not known.

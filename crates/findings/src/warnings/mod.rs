@@ -145,7 +145,9 @@ impl<'a> WarningList<'a> {
     }
 
     fn completeness(&mut self, run: &RunSummary) {
-        let of = self.that(|s| s.completeness.iter().any(|c| !c.is_full()));
+        // The first of several tests is all of them, of which each has its own load.
+        let all = |s: &StepFigures| s.is_test() && s.index == 0;
+        let of = self.that(|s| !all(s) && s.completeness.iter().any(|c| !c.is_full()));
         let missing = || of.iter().flat_map(|s| s.completeness.iter().filter(|c| !c.is_full()));
         let Some(worst) = missing().min_by(|a, b| a.share.total_cmp(&b.share)) else {
             let none = self.that(|s| !s.has_storage() && !s.has_network());
@@ -161,11 +163,21 @@ impl<'a> WarningList<'a> {
         let mut names: Vec<&str> = missing().map(|c| c.worker.as_str()).collect();
         names.sort_unstable();
         names.dedup();
+        let share = (worst.share * 100.0).floor();
+        if of.iter().all(|step| step.loops == Loops::Observed) {
+            let text = format!(
+                "not the whole time of {} is known {{in}}; the worst, {}, {share}% of it",
+                plural(names.len(), "load"),
+                worst.worker,
+            );
+            let next =
+                "rates divide by the whole time; `--window` names one in which all are known";
+            return self.add("workers-incomplete", Severity::Warning, &of, &text, next);
+        }
         let text = format!(
-            "{} did not report the whole measured time {{in}}; the worst, {}, {}% of it",
+            "{} did not report the whole measured time {{in}}; the worst, {}, {share}% of it",
             plural(names.len(), "worker"),
             worst.worker,
-            (worst.share * 100.0).floor(),
         );
         let next = match (run.end, run.agents_lost) {
             (record::Status::Stopped, 0) => {

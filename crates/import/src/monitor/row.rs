@@ -51,6 +51,11 @@ impl Row {
         rows.filter(move |(_, span)| span.from < window.to && span.to > window.from)
     }
 
+    /// Whether anything of a place was counted in a window.
+    pub fn is_counted(place: &Written<'_>, window: Span) -> bool {
+        Row::within(place, window).any(|(row, _)| Row::of(place, row).counts())
+    }
+
     pub fn all(sides: [Option<f64>; 2]) -> Option<f64> {
         match sides {
             [None, None] => None,

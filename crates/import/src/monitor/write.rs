@@ -32,6 +32,8 @@ const MUCH_UNKNOWN: f64 = 0.1;
 /// The plan of a record that has none, and the workload that observed loads run.
 const PLAN: &str = "plan";
 const OBSERVED: &str = "observed";
+/// What steps differ in that are tests of a generator.
+const TEST: &str = "test";
 
 /// Kinds at which a load is looked at, the outermost first; kinds of one row are of one level.
 pub(super) const LEVELS: &[&[HopKind]] = &[
@@ -159,7 +161,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     let named = if order.windows.is_empty() { &tests } else { order.windows };
     let windows = windows(&rows, &loads, named);
     let of_tests = order.windows.is_empty() && !tests.is_empty();
-    let setting = if of_tests { "test" } else { "window" };
+    let setting = if of_tests { TEST } else { "window" };
     for window in &windows {
         let touched = rows.iter().any(|row| row.from < window.span.to && row.to > window.span.from);
         if !touched {
@@ -582,7 +584,9 @@ impl Book<'_> {
     ) -> Result<(), RecordError> {
         let (start, end) = (self.at(window.span.from), self.at(window.span.to));
         let mut loads: BTreeMap<SourceId, WorkerLoad> = BTreeMap::new();
-        for place in places {
+        // The load of one test is none of another.
+        let is_here = |of: &&Written<'_>| self.setting != TEST || Row::is_counted(of, window.span);
+        for place in places.iter().filter(is_here) {
             if let Some(source) = place.load {
                 let workload = format!("{OBSERVED} {}", place.name);
                 loads.insert(

@@ -238,6 +238,30 @@ fn a_folder_with_a_summary_beside_its_results_is_explained() {
     assert!(said.stdout.contains("9.00 IOPS") || said.stdout.contains("9 IOPS"), "{}", said.stdout);
 }
 
+/// Tests of fio that waited for each other: nothing of the one is missing in the other, and what a generator's own processor
+/// leaves is no promise of the disk.
+#[test]
+fn of_a_test_nothing_is_asked_that_belongs_to_another() {
+    let bench = Bench::new("");
+    let job = |name: &str, group: u32, cpu: f64| {
+        format!(
+            r#"{{"jobname":"{name}","groupid":{group},"error":0,"elapsed":21,"usr_cpu":{cpu},"sys_cpu":0.0,"read":{{"io_bytes":40960000,"runtime":10000,"total_ios":10000,"lat_ns":{{"mean":4000000.0}}}},"write":{{"io_bytes":0,"runtime":0,"total_ios":0}}}}"#
+        )
+    };
+    let jobs = [job("seq", 0, 20.0), job("rand", 1, 40.0)].join(",");
+    let text =
+        format!(r#"{{"fio version":"fio-3.28","timestamp_ms":1700000030000,"jobs":[{jobs}]}}"#);
+    std::fs::write(bench.path("fio.json"), text).expect("a file");
+    let said = bench.expect(0, &["explain", "fio.json", "--out", "fio.wsr"]).stdout;
+    let said = said.split_whitespace().collect::<Vec<&str>>().join(" ");
+    for wrong in ["ot the whole time", "counters of", "less than specified", "did not report"] {
+        assert!(!said.contains(wrong), "{wrong}: {said}");
+    }
+    // 20% of a processor, and 4 in flight.
+    assert!(said.contains("may become 5 times as many until it is full"), "{said}");
+    assert!(said.contains("would carry up to") && said.contains("if nothing else holds"), "{said}");
+}
+
 /// Of what NTttcp moved nobody counted the operations: they are not none.
 #[test]
 fn of_a_load_of_bytes_alone_no_operations_are_said() {
