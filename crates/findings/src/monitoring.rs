@@ -14,6 +14,8 @@ use units::{count, percent, rate};
 
 /// Operations a second below which the latency of a place says nothing.
 const FEW: f64 = 10.0;
+/// Twice the clients that would carry so much more are not held up by what is known, which says nothing of the rest.
+const FREE: f64 = 0.95;
 /// From this share of the time waited for credit on a port is held up.
 const CREDIT: f64 = 0.02;
 /// Snapshots and Little's law differ by more than chance from here on.
@@ -384,7 +386,9 @@ impl Window<'_> {
     fn more(&self, full: f64) -> String {
         let both = &self.step.total.both;
         let in_flight = both.mean_ns.map(|mean| both.iops * mean / 1e9);
-        let waiting = in_flight.and_then(|n| Some((n, headroom::closed(full, n)?)));
+        let waiting = in_flight
+            .and_then(|n| Some((n, headroom::closed(full, n)?)))
+            .filter(|(_, more)| *more < FREE);
         let waiting = waiting.map_or(String::new(), |(n, more)| {
             format!(
                 "; twice as many clients that do ({} in flight now, without think time) would carry up to {} more, if nothing else holds them up",
