@@ -38,6 +38,22 @@ impl<T: Additive> TimeBins<T> {
         &mut self.cells[number]
     }
 
+    /// The parts of a time that is longer than a bin, as samples of monitoring are: each has its middle in a bin, and no bin
+    /// between them is left out. A time of about a bin is one part.
+    pub fn parts(&mut self, from: Ns, to: Ns) -> impl Iterator<Item = (Ns, Ns)> + use<T> {
+        let length = to.since(from).0;
+        if length > self.width.0 {
+            // The bins become as wide as the end of it asks for before it is divided.
+            self.at(Ns(to.0 - self.width.0 / 2));
+        }
+        let width = if length > self.width.0 + self.width.0 / 2 { self.width.0 } else { length };
+        let count = if width > 0 { length.div_ceil(width) } else { 1 };
+        (0..count).map(move |part| {
+            let begin = from.0 + part * width;
+            (Ns(begin), Ns(begin.saturating_add(width).min(to.0)))
+        })
+    }
+
     fn number(&self, moment: Ns) -> u64 {
         moment.since(self.start).0 / self.width.0
     }

@@ -203,8 +203,11 @@ impl<'a> GatherHops<'a> {
             }
         };
         let weight = if kind == SeriesKind::Level { seconds } else { 1.0 };
-        let counted = (counter.value * weight, seconds);
-        self.bins.at(middle(counter.from, counter.to)).add(place, counted);
+        for (from, to) in self.bins.parts(counter.from, counter.to) {
+            let part = to.since(from).as_secs_f64() / seconds;
+            let counted = (counter.value * weight * part, seconds * part);
+            self.bins.at(middle(from, to)).add(place, counted);
+        }
     }
 
     /// The series that say something: one that is zero throughout is not shown.

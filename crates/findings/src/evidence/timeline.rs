@@ -106,6 +106,26 @@ struct Moment {
     errors: u64,
 }
 
+impl Moment {
+    /// What of it falls into a part of its time, as if it had come evenly; parts add up to the whole.
+    fn part(&self, (from, to): (Ns, Ns), part: (Ns, Ns)) -> Moment {
+        let length = u128::from(to.since(from).0.max(1));
+        if part == (from, to) {
+            return *self;
+        }
+        let of = |amount: u64| {
+            let until = |at: Ns| u128::from(amount) * u128::from(at.since(from).0) / length;
+            u64::try_from(until(part.1) - until(part.0)).unwrap_or(u64::MAX)
+        };
+        Moment {
+            covered: Ns::ZERO,
+            ops: self.ops.map(of),
+            bytes: self.bytes.map(of),
+            errors: of(self.errors),
+        }
+    }
+}
+
 impl Additive for Moment {
     fn merge(&mut self, other: Moment) {
         self.covered = self.covered.plus(other.covered);
@@ -175,11 +195,14 @@ impl<'a> GatherTimeline<'a> {
         let (from, to) = (interval.from, interval.to.max(interval.from));
         if to > self.reached {
             let fresh = from.max(self.reached);
-            let covered = to.since(fresh);
-            let total = self.total.at(middle(fresh, to));
-            total.covered = total.covered.plus(covered);
-            let shares = self.shares.at(middle(fresh, to));
-            shares.covered = shares.covered.plus(covered);
+            for (from, to) in self.total.parts(fresh, to) {
+                let total = self.total.at(middle(from, to));
+                total.covered = total.covered.plus(to.since(from));
+            }
+            for (from, to) in self.shares.parts(fresh, to) {
+                let shares = self.shares.at(middle(from, to));
+                shares.covered = shares.covered.plus(to.since(from));
+            }
             self.reached = to;
         }
         let mut moment = Moment::default();
@@ -189,9 +212,14 @@ impl<'a> GatherTimeline<'a> {
                 moment.errors = moment.errors.saturating_add(tally.errors);
             }
         }
-        self.total.at(middle(from, to)).merge(moment);
+        for part in self.total.parts(from, to) {
+            self.total.at(middle(part.0, part.1)).merge(moment.part((from, to), part));
+        }
         if let Some(place) = self.places.get(group) {
-            self.shares.at(middle(from, to)).group(*place).merge(moment);
+            for part in self.shares.parts(from, to) {
+                let of = self.shares.at(middle(part.0, part.1)).group(*place);
+                of.merge(moment.part((from, to), part));
+            }
         }
         self.reach(interval);
     }
@@ -359,6 +387,25 @@ mod tests {
         assert_eq!(line.total.read_iops, [Some(42.0), Some(5.0)]);
         assert_eq!(line.groups.iops, [[Some(30.0), Some(5.0)], [Some(12.0), None]]);
         assert_eq!(line.groups.bytes_per_s[1], [Some(12.0 * 512.0), None]);
+    }
+
+    #[test]
+    fn a_sample_longer_than_a_bin_is_in_all_bins_of_its_time() {
+        let of = |from, to, ops| ("a", interval(from, to, ops));
+        let line = gathered(&[of(0, 20_000, 200), of(20_000, 40_000, 1000), of(60_000, 65_000, 7)]);
+        let rates = &line.total.read_iops;
+        assert_eq!(rates.len(), 65);
+        assert!(rates[..20].iter().all(|rate| *rate == Some(10.0)), "{rates:?}");
+        assert!(rates[20..40].iter().all(|rate| *rate == Some(50.0)), "{rates:?}");
+        assert!(rates[40..60].iter().all(Option::is_none), "{rates:?}");
+        assert_eq!(rates[60..].iter().flatten().sum::<f64>(), 7.0);
+        assert_eq!(line.groups.iops[0][..60], rates[..60]);
+        // Samples that begin anywhere, of a time whose bins have become wider than they.
+        let minutes = |n: u64| of(n * 60_000 + 300, n * 60_000 + 60_300, 600);
+        let day: Vec<_> = (0..1440).map(minutes).collect();
+        let line = gathered(&day);
+        let inner = &line.total.read_iops[1..line.total.read_iops.len() - 1];
+        assert!(inner.iter().all(|rate| rate.is_some_and(|r| (r - 10.0).abs() < 0.5)), "{inner:?}");
     }
 
     #[test]
