@@ -46,7 +46,10 @@ impl<T: Additive> TimeBins<T> {
             // The bins become as wide as the end of it asks for before it is divided.
             self.at(Ns(to.0 - self.width.0 / 2));
         }
-        let width = if length > self.width.0 + self.width.0 / 2 { self.width.0 } else { length };
+        // What began long before the first bin is not divided: all of that time would be in the one bin.
+        let several = length > self.width.0 + self.width.0 / 2;
+        let fits = length / self.width.0 <= self.most as u64 + 1;
+        let width = if several && fits { self.width.0 } else { length };
         let count = if width > 0 { length.div_ceil(width) } else { 1 };
         (0..count).map(move |part| {
             let begin = from.0 + part * width;

@@ -429,5 +429,13 @@ mod tests {
         endless.to = Ns::MAX;
         let line = gathered(&[("a", backwards), ("a", endless.clone()), ("a", endless)]);
         assert!(line.total.covered_s.len() <= TOTAL_BINS);
+        // A run that says it began long after its intervals.
+        let late = Ns::secs(1 << 33);
+        let mut gather = GatherTimeline::new(late, &[]);
+        gather.step(&head());
+        let mut early = interval(0, 1, 5);
+        early.to = late.plus(Ns::secs(1));
+        gather.add(&early, "a");
+        assert_eq!(gather.total.cells().len(), 1);
     }
 }

@@ -46,6 +46,8 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
         ..::scenario::Source::default()
     };
     let scenario = ::scenario::load(&source).ok();
+    // What was observed was not planned.
+    let planned = !text.text.is_empty();
     let charts = charts::charts(analysis, evidence);
     let map = map::of(analysis);
     let links = Links { analysis, charts: &charts };
@@ -54,7 +56,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
         html lang="en" {
             head { (embed::head(&clean(&analysis.run.title))) }
             body {
-                (bar(analysis, !charts.is_empty(), map.is_some()))
+                (bar(analysis, !charts.is_empty(), map.is_some(), planned))
                 main id="top" {
                     (summary::section(analysis, scenario.as_ref(), &links))
                     (map::section(analysis, map.as_ref()))
@@ -67,9 +69,9 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
                     (claims::section(analysis))
                     (appendix::verification(analysis.verification.as_ref()))
                     (appendix::contents(&analysis.contents))
-                    (self::scenario::section(analysis, scenario.as_ref()))
+                    @if planned { (self::scenario::section(analysis, scenario.as_ref())) }
                     (appendix::provenance(analysis))
-                    (appendix::scenario(text))
+                    @if planned { (appendix::scenario(text)) }
                 }
                 (footer())
                 (embed::data("charts", &figures::data(&charts)))
@@ -82,7 +84,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
 }
 
 /// The way through the page, and the choice of the theme. It is not printed.
-fn bar(analysis: &Analysis, charts: bool, map: bool) -> Markup {
+fn bar(analysis: &Analysis, charts: bool, map: bool, planned: bool) -> Markup {
     html! {
         a.skip href="#findings" { "Skip to the findings" }
         nav.bar aria-label="Sections" {
@@ -93,7 +95,7 @@ fn bar(analysis: &Analysis, charts: bool, map: bool) -> Markup {
             @if analysis.steps.iter().any(StepFigures::has_network) { a href="#network" { "Network" } }
             @if !analysis.goals.is_empty() { a href="#goals" { "Goals" } }
             @if !analysis.claims.is_empty() { a href="#claims" { "Published" } }
-            a href="#scenario" { "Scenario" }
+            @if planned { a href="#scenario" { "Scenario" } }
             a href="#provenance" { "Provenance" }
             button id="theme" type="button" hidden { "Dark" }
         }
