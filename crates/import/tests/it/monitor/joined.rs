@@ -1,7 +1,7 @@
 //! Places of several files that are one by identity, what is not joined, and what contradicts itself.
 
-use super::{fed, options};
-use import::monitor::{Feed, Map, MonitorFormat, Options, Order, Topology, read, topology, write};
+use super::{fed, options, recorded};
+use import::monitor::{Feed, Map, MonitorFormat, Options, Topology, read, topology};
 use record::{CounterId, Record};
 
 /// A table of one place: a row every 20 s, of so many bytes a second and other columns.
@@ -47,18 +47,7 @@ fn written(feeds: &[Feed], known: &str) -> Said {
     };
     let known =
         if known.is_empty() { Topology::default() } else { topology(known, &rate).unwrap() };
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.wsr");
-    let order = Order {
-        feeds,
-        windows: &[],
-        facts: Vec::new(),
-        topology: &known,
-        producer: "a test".to_owned(),
-        title: "t".to_owned(),
-    };
-    write(&path, &order).unwrap();
-    let record = Record::open(&path).unwrap();
+    let (dir, record) = recorded(feeds, &known);
     let hops =
         record.sources().iter().filter(|s| s.hop().is_some()).map(|s| s.name.clone()).collect();
     let events = record.events().iter().map(|e| format!("{}: {}", e.code, e.text)).collect();

@@ -13,8 +13,10 @@ mod texts;
 mod unknown;
 
 use import::monitor::{
-    Calendar, Detected, Feed, Measure, MonitorFormat, Options, TimeZone, detect, read,
+    Calendar, Detected, Feed, Measure, MonitorFormat, Options, Order, TimeZone, Topology, detect,
+    read, write,
 };
+use record::Record;
 
 const MS: f64 = 1e6;
 
@@ -59,4 +61,21 @@ fn cut_anywhere(bytes: &[u8], format: MonitorFormat) {
             }
         }
     }
+}
+
+/// The record of some files, and its folder while it is needed.
+fn recorded(feeds: &[Feed], topology: &Topology) -> (tempfile::TempDir, Record) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.wsr");
+    let order = Order {
+        feeds,
+        windows: &[],
+        facts: Vec::new(),
+        topology,
+        producer: "a test".to_owned(),
+        title: "t".to_owned(),
+    };
+    write(&path, &order).unwrap();
+    let record = Record::open(&path).unwrap();
+    (dir, record)
 }

@@ -1,12 +1,11 @@
 //! Results of load generators, written by hand by the formats' documents: figures worked out beside them, files cut off anywhere,
 //! and what is absent and not zero.
 
-use super::{MS, cut_anywhere, fed, figure, near, options};
+use super::{MS, cut_anywhere, fed, figure, near, options, recorded};
 use import::monitor::{
-    Calendar, Detected, Feed, Flow, Leg, Measure, MonitorFormat, Options, Order, TimeZone,
-    Topology, detect, read, write,
+    Calendar, Detected, Feed, Flow, Leg, Measure, MonitorFormat, Options, TimeZone, Topology,
+    detect, read,
 };
-use record::Record;
 
 const OPS: [Measure; 2] = [Measure::Ops(Flow::Read), Measure::Ops(Flow::Write)];
 const BYTES: [Measure; 2] = [Measure::Bytes(Flow::Read), Measure::Bytes(Flow::Write)];
@@ -40,18 +39,7 @@ fn windows(feed: Feed) -> Vec<(String, u64)> {
 
 /// The windows of a record made of several.
 fn windows_of(feeds: &[Feed]) -> Vec<(String, u64)> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.wsr");
-    let order = Order {
-        feeds,
-        windows: &[],
-        facts: Vec::new(),
-        topology: &Topology::default(),
-        producer: "a test".to_owned(),
-        title: "t".to_owned(),
-    };
-    write(&path, &order).unwrap();
-    let record = Record::open(&path).unwrap();
+    let (_dir, record) = recorded(feeds, &Topology::default());
     let of = |step: &record::StepHead| {
         let totals = record.totals(step.index).unwrap();
         let ops = |c: &Option<record::Completed>| c.as_ref().map_or(0, |c| c.ops);

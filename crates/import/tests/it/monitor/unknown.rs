@@ -1,32 +1,15 @@
 //! Intervals of which a load is not known are none of its idle ones, and those that a program leaves out because nothing was
 //! done are: figures by hand.
 
-use super::{MS, cut_anywhere, fed, figure, near, options};
-use import::monitor::{Feed, Flow, Measure, MonitorFormat, Order, Topology, read, write};
-use record::{Completed, Level, Record, StepTotal};
+use super::{MS, cut_anywhere, fed, figure, near, options, recorded};
+use import::monitor::{Feed, Flow, Measure, MonitorFormat, Topology, read};
+use record::{Completed, Level, StepTotal};
 
 const READS: Measure = Measure::Ops(Flow::Read);
 
-/// The record of some files, and its folder while it is needed.
-fn written(feeds: &[Feed]) -> (tempfile::TempDir, Record) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.wsr");
-    let order = Order {
-        feeds,
-        windows: &[],
-        facts: Vec::new(),
-        topology: &Topology { hops: Vec::new(), same: Vec::new(), devices: Vec::new() },
-        producer: "a test".to_owned(),
-        title: "t".to_owned(),
-    };
-    write(&path, &order).unwrap();
-    let record = Record::open(&path).unwrap();
-    (dir, record)
-}
-
 /// The totals of the whole, by load.
 fn totals(feeds: &[Feed]) -> Vec<StepTotal> {
-    written(feeds).1.totals(0).unwrap()
+    recorded(feeds, &Topology::default()).1.totals(0).unwrap()
 }
 
 fn read_of(total: &StepTotal) -> &Completed {
@@ -155,7 +138,7 @@ fn seconds_that_sadf_rounds_are_neither_overlap_nor_gap() {
     let feed = fed(
         sadf(&[("10:00:01", 600, 30), ("10:10:01", 601, 50), ("10:20:02", 600, 10)]).as_bytes()
     );
-    let (_dir, record) = written(std::slice::from_ref(&feed));
+    let (_dir, record) = recorded(std::slice::from_ref(&feed), &Topology::default());
     let written = record.totals(0).unwrap();
     let done = written[0].write.as_ref().unwrap();
     assert_eq!(done.ops, 30 * 600 + 50 * 600 + 10 * 601);
@@ -207,7 +190,7 @@ fn an_interval_that_is_not_known_is_the_mean_of_the_others_and_said() {
     for hole in [["", "409600", "0.002"], ["100", "", "0.002"], ["-1", "", ""], ["", "", ""]] {
         let rows: [&[_]; 4] = [&[FULL, FULL], &[FULL, FULL], &[hole, FULL], &[FULL, FULL]];
         let feeds = [perfmon("w1", &rows)];
-        let (_dir, record) = written(&feeds);
+        let (_dir, record) = recorded(&feeds, &Topology::default());
         for total in record.totals(0).unwrap() {
             let read = read_of(&total);
             assert_eq!((read.ops, read.bytes), (4000, 4000 * 4096), "{hole:?}");
@@ -221,7 +204,7 @@ fn an_interval_that_is_not_known_is_the_mean_of_the_others_and_said() {
     }
     // Nothing is said where all is known.
     let rows: [&[_]; 3] = [&[FULL], &[FULL], &[FULL]];
-    let (_dir, record) = written(&[perfmon("w1", &rows)]);
+    let (_dir, record) = recorded(&[perfmon("w1", &rows)], &Topology::default());
     assert!(!record.events().iter().any(|e| e.code == "intervals-unknown"));
 }
 
@@ -241,7 +224,7 @@ fn a_latency_that_is_not_known_does_not_lower_the_others() {
 fn where_no_load_is_known_there_is_a_gap() {
     let none = ["", "", ""];
     let rows: [&[_]; 6] = [&[FULL], &[FULL], &[FULL], &[none], &[FULL], &[FULL]];
-    let (_dir, record) = written(&[perfmon("w1", &rows)]);
+    let (_dir, record) = recorded(&[perfmon("w1", &rows)], &Topology::default());
     let whole = &record.steps()[0].times;
     assert_eq!(whole.measured().as_secs_f64(), 30.0, "the longest part without a gap");
     assert_eq!(read_of(&record.totals(0).unwrap()[0]).ops, 3000);
