@@ -2,8 +2,8 @@
 //! their latency and number.
 
 use super::model::{Flow, Leg, Measure, Span};
+use super::places::Written;
 use super::row::{Row, of_leg};
-use super::write::Written;
 use record::{CounterId, HopKind};
 
 /// How counters follow from what is observed.

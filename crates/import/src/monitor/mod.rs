@@ -4,6 +4,7 @@
 //! missing stays so, but for devices that a program leaves out since they were idle. [`record`](write) puts the feeds of
 //! several files on one time line and writes them as hops and loads of a record, with windows as steps.
 
+mod book;
 mod clocks;
 mod collect;
 mod counters;
@@ -24,6 +25,7 @@ mod number;
 mod packed;
 mod pdh;
 mod perfmon;
+mod places;
 mod proc;
 mod prometheus;
 mod results;

@@ -5,8 +5,8 @@
 
 use super::format::MonitorFormat;
 use super::model::{Flow, Leg, Measure, Span};
+use super::places::Written;
 use super::window::FEW;
-use super::write::Written;
 use std::ops::Range;
 
 /// The part of the operations of a window that may be without a latency: of samples, of results.

@@ -10,8 +10,8 @@ pub use offset::{Offset, Refusal, Series, offsets};
 
 use super::join::Joined;
 use super::model::{Feed, Flow, Measure, Span};
+use super::places::LEVELS;
 use super::topology::Topology;
-use super::write::LEVELS;
 use record::{HopKind, Level};
 use std::collections::{BTreeMap, BTreeSet};
 
