@@ -7,7 +7,7 @@ use crate::sentence::{Section, Sentence, Tone};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
 use findings::{
-    Analysis, Content, POOR_SHARE, RunSummary, StepFigures, Verdict, Verification, Warning,
+    Analysis, Content, Loops, POOR_SHARE, RunSummary, StepFigures, Verdict, Verification, Warning,
 };
 use units::{count, percent};
 
@@ -191,8 +191,14 @@ pub(crate) fn verdict(analysis: &Analysis) -> Sentence {
             (Tone::Caution, format!("Undecided: {}.", goals(met, 0, undecided)))
         }
         Verdict::NoGoals => {
+            let observed = |step: &StepFigures| step.loops == Loops::Observed;
+            let all = !analysis.steps.is_empty() && analysis.steps.iter().all(observed);
             let done = done(&analysis.run);
-            (Tone::Plain, format!("{done}; the scenario sets no goals."))
+            let text = match all {
+                true => "Observed by other programs; no goals were set.".to_owned(),
+                false => format!("{done}; the scenario sets no goals."),
+            };
+            (Tone::Plain, text)
         }
         Verdict::Incomplete { met, failed, undecided } => {
             let how = analysis.run.incomplete().unwrap_or("is incomplete");

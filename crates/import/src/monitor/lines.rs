@@ -1,4 +1,5 @@
-//! Lines of a file of any encoding: UTF-8, UTF-16 with or without its mark, and Windows-1252; of a console code page 850.
+//! Lines of a file of any encoding: UTF-8, UTF-16 with or without its mark, and Windows-1252; where names tell, also pages of consoles and of
+//! Cyrillic.
 //!
 //! Of `encoding_rs` only the conversions of memory are used: its decoders bring the tables of every language with them.
 
@@ -171,16 +172,28 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// What code page 850 has above ASCII: what consoles of Western Europe write into files.
-const CONSOLE: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒ\
+/// What code pages have above ASCII.
+pub(super) const PAGES: &[&str] = &[
+    // 850: what consoles of Western Europe write into files.
+    "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒ\
      áíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐\
      └┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀\
-     ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}";
+     ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}",
+    // Windows-1251 and code page 866: Cyrillic, of files and of consoles.
+    "ЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—\u{fffd}™љ›њќћџ\
+     \u{a0}ЎўЈ¤Ґ¦§Ё©Є«¬\u{ad}®Ї°±Ііґµ¶·ё№є»јЅѕї\
+     АБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ\
+     абвгдежзийклмнопрстуфхцчшщъыьэюя",
+    "АБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ\
+     абвгдежзийклмноп░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
+     └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
+     рстуфхцчшщъыьэюяЁёЄєЇїЎў°∙·√№¤■\u{a0}",
+];
 
-/// Bytes of code page 850 as text.
-pub(super) fn console(bytes: &[u8]) -> String {
+/// Bytes of such a code page as text.
+pub(super) fn paged(bytes: &[u8], page: &str) -> String {
     let of = |byte: &u8| match byte.checked_sub(0x80) {
-        Some(at) => CONSOLE.chars().nth(usize::from(at)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        Some(at) => page.chars().nth(usize::from(at)).unwrap_or(char::REPLACEMENT_CHARACTER),
         None => char::from(*byte),
     };
     bytes.iter().map(of).collect()

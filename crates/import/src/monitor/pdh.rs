@@ -140,14 +140,16 @@ fn header(feed: &mut Feed, number: u64, line: &[u8]) -> Result<Header, ReadError
     };
     let mut cells = decoded(&|bytes| super::lines::text(bytes).into_owned());
     if std::str::from_utf8(line).is_err() {
-        // typeperf writes into a file what a console shows: that page of which more names are known.
+        // typeperf writes into a file what a console shows: that page of which most names are known.
         let known = |cells: &[String]| {
             let names = cells.iter().filter_map(|cell| CounterName::of(cell));
             names.filter(|name| perfmon::meaning(name).is_some()).count()
         };
-        let other = decoded(&super::lines::console);
-        if known(&other) > known(&cells) {
-            cells = other;
+        for page in super::lines::PAGES {
+            let other = decoded(&|bytes| super::lines::paged(bytes, page));
+            if known(&other) > known(&cells) {
+                cells = other;
+            }
         }
     }
     let first = cells.first().map(|cell| cell.trim()).unwrap_or_default();
@@ -183,9 +185,10 @@ fn header(feed: &mut Feed, number: u64, line: &[u8]) -> Result<Header, ReadError
         let example = known.first().map_or("none", |name| name.object);
         let text = format!(
             "none of its {} columns is a counter of disks, adapters, ports or processors that is known (the first object is `{}`); \
-             names in another language than English, German, French or Spanish are not known: `relog FILE -f csv` on an English system, or `--as csv --map MAP`",
+             names in another language than {} are not known: `relog FILE -f csv` on an English system, or `--as csv --map MAP`",
             cells.len().saturating_sub(1),
-            short(example)
+            short(example),
+            perfmon::LANGUAGES
         );
         return Err(ReadError::new(number, 1, text));
     }

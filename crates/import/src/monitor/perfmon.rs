@@ -1,4 +1,4 @@
-//! Counters of Windows: physical disks, processors, network interfaces, in English, German, French and Spanish.
+//! Counters of Windows: physical disks, processors, network interfaces, by the names that they have in some languages.
 
 use super::model::{Flow, Leg, Measure, Place};
 use super::pdh::{CounterName, Meaning};
@@ -6,11 +6,46 @@ use record::HopKind;
 
 const SECOND: f64 = 1e9;
 
+/// Languages whose names are known.
+pub(super) const LANGUAGES: &str =
+    "English, German, French, Spanish, Italian, Portuguese or Russian";
+
 /// Objects by their names in each language.
 const OBJECTS: &[(&str, &[&str])] = &[
-    ("disk", &["PhysicalDisk", "Physikalischer Datenträger", "Disque physique", "Disco físico"]),
-    ("logical", &["LogicalDisk", "Logischer Datenträger", "Disque logique", "Disco lógico"]),
-    ("cpu", &["Processor", "Prozessor", "Processeur", "Procesador"]),
+    (
+        "disk",
+        &[
+            "PhysicalDisk",
+            "Physikalischer Datenträger",
+            "Disque physique",
+            "Disco físico",
+            "Disco fisico",
+            "Физический диск",
+        ],
+    ),
+    (
+        "logical",
+        &[
+            "LogicalDisk",
+            "Logischer Datenträger",
+            "Disque logique",
+            "Disco lógico",
+            "Disco logico",
+            "Логический диск",
+        ],
+    ),
+    (
+        "cpu",
+        &[
+            "Processor",
+            "Prozessor",
+            "Processeur",
+            "Procesador",
+            "Processore",
+            "Processador",
+            "Процессор",
+        ],
+    ),
     (
         "cpu",
         &[
@@ -18,18 +53,67 @@ const OBJECTS: &[(&str, &[&str])] = &[
             "Prozessorinformationen",
             "Informations sur le processeur",
             "Información del procesador",
+            "Informazioni processore",
+            "Informazioni sul processore",
+            "Informações do processador",
+            "Сведения о процессоре",
         ],
     ),
-    ("net", &["Network Interface", "Netzwerkschnittstelle", "Interface réseau", "Interfaz de red"]),
-    ("net", &["Network Adapter", "Netzwerkadapter", "Carte réseau", "Adaptador de red"]),
+    (
+        "net",
+        &[
+            "Network Interface",
+            "Netzwerkschnittstelle",
+            "Interface réseau",
+            "Interfaz de red",
+            "Interfaccia di rete",
+            "Interface de rede",
+            "Сетевой интерфейс",
+        ],
+    ),
+    (
+        "net",
+        &[
+            "Network Adapter",
+            "Netzwerkadapter",
+            "Carte réseau",
+            "Adaptador de red",
+            "Scheda di rete",
+            "Adaptador de rede",
+            "Сетевой адаптер",
+        ],
+    ),
 ];
 
-/// Counters by their names in each language.
+/// Counters by their names in each language, some of which changed from one version of Windows to another. Of both directions
+/// together there are counters for logs that have no more.
 const COUNTERS: &[(&str, &[&str])] = &[
-    ("reads", &["Disk Reads/sec", "Lesevorgänge/s", "Lectures disque/s", "Lecturas de disco/s"]),
+    (
+        "reads",
+        &[
+            "Disk Reads/sec",
+            "Lesevorgänge/s",
+            "Lectures disque/s",
+            "Lecturas de disco/s",
+            "Letture disco/sec",
+            "Leituras de disco/s",
+            "Leituras de disco/seg",
+            "Обращений чтения с диска/с",
+        ],
+    ),
     (
         "writes",
-        &["Disk Writes/sec", "Schreibvorgänge/s", "Écritures disque/s", "Escrituras en disco/s"],
+        &[
+            "Disk Writes/sec",
+            "Schreibvorgänge/s",
+            "Écritures disque/s",
+            "Escrituras en disco/s",
+            "Escrituras de disco/s",
+            "Scritture disco/sec",
+            "Gravações de disco/s",
+            "Escritas de disco/seg",
+            "Обращений записи на диск/с",
+        ],
     ),
     (
         "read-bytes",
@@ -38,6 +122,11 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Bytes gelesen/s",
             "Lectures disque, octets/s",
             "Bytes leídos de disco/s",
+            "Bytes de lectura de disco/s",
+            "Byte letti da disco/sec",
+            "Bytes de leitura de disco/s",
+            "Bytes lidos de disco/seg",
+            "Скорость чтения с диска (байт/с)",
         ],
     ),
     (
@@ -47,6 +136,12 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Bytes geschrieben/s",
             "Écritures disque, octets/s",
             "Bytes escritos en disco/s",
+            "Bytes de escritura en disco/s",
+            "Bytes de escritura de disco/s",
+            "Byte scritti su disco/sec",
+            "Bytes de gravação de disco/s",
+            "Bytes escritos em disco/seg",
+            "Скорость записи на диск (байт/с)",
         ],
     ),
     (
@@ -56,6 +151,10 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Mittlere Sek./Lesevorgänge",
             "Moyenne disque s/lecture",
             "Promedio de segundos de disco/lectura",
+            "Promedio de disco s/lectura",
+            "Media letture disco/sec",
+            "Média de disco s/leitura",
+            "Среднее время чтения с диска (с)",
         ],
     ),
     (
@@ -65,9 +164,12 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Mittlere Sek./Schreibvorgänge",
             "Moyenne disque s/écriture",
             "Promedio de segundos de disco/escritura",
+            "Promedio de disco s/escritura",
+            "Media scritture disco/sec",
+            "Média de disco s/gravação",
+            "Среднее время записи на диск (с)",
         ],
     ),
-    // Of both directions together, where a log has no more.
     (
         "transfers",
         &[
@@ -75,9 +177,24 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Übertragungen/s",
             "Transferts disque/s",
             "Transferencias de disco/s",
+            "Trasferimenti disco/sec",
+            "Transferências de disco/s",
+            "Transferências de disco/seg",
+            "Обращений к диску/с",
         ],
     ),
-    ("bytes", &["Disk Bytes/sec", "Bytes/s", "Octets disque/s", "Bytes de disco/s"]),
+    (
+        "bytes",
+        &[
+            "Disk Bytes/sec",
+            "Bytes/s",
+            "Octets disque/s",
+            "Bytes de disco/s",
+            "Byte da/a disco/sec",
+            "Bytes de disco/seg",
+            "Скорость обмена с диском (байт/с)",
+        ],
+    ),
     (
         "time",
         &[
@@ -85,6 +202,10 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Mittlere Sek./Übertragung",
             "Moyenne disque s/transfert",
             "Promedio de segundos de disco/transferencia",
+            "Promedio de disco s/transferencia",
+            "Media trasferimenti disco/sec",
+            "Média de disco s/transferência",
+            "Среднее время обращения к диску (с)",
         ],
     ),
     (
@@ -94,6 +215,11 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Durchschnittl. Warteschlangenlänge des Datenträgers",
             "Longueur moyenne de file d'attente du disque",
             "Longitud promedio de la cola de disco",
+            "Longitud media de la cola de disco",
+            "Lunghezza media coda del disco",
+            "Lunghezza media coda disco",
+            "Comprimento médio da fila de disco",
+            "Средняя длина очереди диска",
         ],
     ),
     (
@@ -103,9 +229,23 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Aktuelle Warteschlangenlänge",
             "Longueur actuelle de file d'attente du disque",
             "Longitud actual de la cola de disco",
+            "Lunghezza corrente coda del disco",
+            "Comprimento atual da fila de disco",
+            "Текущая длина очереди диска",
         ],
     ),
-    ("idle", &["% Idle Time", "Leerlaufzeit (%)", "% d'inactivité", "% de tiempo inactivo"]),
+    (
+        "idle",
+        &[
+            "% Idle Time",
+            "Leerlaufzeit (%)",
+            "% d'inactivité",
+            "% de tiempo inactivo",
+            "% Tempo inattività",
+            "% Tempo Ocioso",
+            "Процент времени бездействия",
+        ],
+    ),
     (
         "cpu",
         &[
@@ -113,13 +253,35 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Prozessorzeit (%)",
             "% temps processeur",
             "% de tiempo de procesador",
+            "% Tempo processore",
+            "% Tempo de Processador",
+            "% tempo do processador",
+            "% загруженности процессора",
         ],
     ),
     (
         "received",
-        &["Bytes Received/sec", "Empfangene Bytes/s", "Octets reçus/s", "Bytes recibidos/s"],
+        &[
+            "Bytes Received/sec",
+            "Empfangene Bytes/s",
+            "Octets reçus/s",
+            "Bytes recibidos/s",
+            "Byte ricevuti/sec",
+            "Bytes recebidos/s",
+            "Получено байт/с",
+        ],
     ),
-    ("sent", &["Bytes Sent/sec", "Bytes gesendet/s", "Octets envoyés/s", "Bytes enviados/s"]),
+    (
+        "sent",
+        &[
+            "Bytes Sent/sec",
+            "Bytes gesendet/s",
+            "Octets envoyés/s",
+            "Bytes enviados/s",
+            "Byte inviati/sec",
+            "Отправлено байт/с",
+        ],
+    ),
     (
         "speed",
         &[
@@ -127,6 +289,9 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Aktuelle Bandbreite",
             "Bande passante actuelle",
             "Ancho de banda actual",
+            "Larghezza di banda corrente",
+            "Largura de banda atual",
+            "Текущая пропускная способность",
         ],
     ),
     (
@@ -140,11 +305,15 @@ const COUNTERS: &[(&str, &[&str])] = &[
     ),
 ];
 
+fn lower(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().flat_map(char::to_lowercase)
+}
+
 fn known(
     table: &'static [(&'static str, &'static [&'static str])],
     name: &str,
 ) -> Option<&'static str> {
-    let same = |other: &&str| other.to_lowercase() == name.to_lowercase();
+    let same = |other: &&str| lower(other).eq(lower(name));
     table.iter().find(|(_, names)| names.iter().any(&same)).map(|(word, _)| *word)
 }
 

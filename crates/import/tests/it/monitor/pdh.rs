@@ -135,6 +135,58 @@ fn perfmon_is_read_in_german_with_its_bias() {
     near(figure(&fed(&page), "0 C:", Measure::Ops(Flow::Read)), 120.5);
 }
 
+/// Names as Windows has them; of Russian ones also in the code pages of files and of consoles.
+#[test]
+fn perfmon_is_read_in_other_languages() {
+    let text = |object: &str, [reads, bytes, time, idle]: [&str; 4]| {
+        let name = |counter: &str| format!(",\"\\\\SRV\\{object}(1 D:)\\{counter}\"");
+        let names: String = [reads, bytes, time, idle].into_iter().map(name).collect();
+        format!(
+            "\"(PDH-CSV 4.0) (Russia TZ 4 Standard Time)(-300)\"{names}\r\n\"08/13/2026 21:23:46.194\",\" \",\" \",\" \",\" \"\r\n\"08/13/2026 21:23:51.198\",\"120.5\",\"4194304\",\"0.004\",\"75\"\r\n"
+        )
+    };
+    let is_it = |bytes: &[u8]| {
+        let feed = fed(bytes);
+        near(figure(&feed, "1 D:", Measure::Ops(Flow::Read)), 120.5);
+        near(figure(&feed, "1 D:", Measure::Bytes(Flow::Read)), 4_194_304.0);
+        near(figure(&feed, "1 D:", Measure::Time(Leg::All, Flow::Write)), 4.0 * MS);
+        near(figure(&feed, "1 D:", Measure::Busy), 0.25);
+    };
+    let italian = [
+        "Letture disco/sec",
+        "Byte letti da disco/sec",
+        "Media scritture disco/sec",
+        "% Tempo inattività",
+    ];
+    is_it(text("Disco fisico", italian).as_bytes());
+    let portuguese = [
+        "Leituras de Disco/s",
+        "Bytes de leitura de disco/s",
+        "Média de disco s/gravação",
+        "% Tempo Ocioso",
+    ];
+    is_it(text("PhysicalDisk", portuguese).as_bytes());
+    let russian = [
+        "Обращений чтения с диска/с",
+        "Скорость чтения с диска (байт/с)",
+        "Среднее время записи на диск (с)",
+        "Процент времени бездействия",
+    ];
+    let russian = text("Физический диск", russian);
+    is_it(russian.as_bytes());
+    let letter = |c: char| u32::from(c).checked_sub(0x410).filter(|n| *n < 64).map(|n| n as u8);
+    let windows = |c: char| letter(c).map_or(c as u8, |n| 0xc0 + n);
+    is_it(&russian.chars().map(windows).collect::<Vec<u8>>());
+    let console = |n: u8| if n < 48 { 0x80 + n } else { 0xb0 + n };
+    let console = |c: char| letter(c).map_or(c as u8, console);
+    is_it(&russian.chars().map(console).collect::<Vec<u8>>());
+    // Another one is named, with what to do.
+    let dutch = text("Fysieke schijf", ["Leesbewerkingen", "b", "c", "d"]);
+    let error = read("f", MonitorFormat::Pdh, dutch.as_bytes(), &options()).unwrap_err();
+    assert!(error.text.contains("`Fysieke schijf`"), "{error}");
+    assert!(error.text.contains("Portuguese or Russian"), "{error}");
+}
+
 #[test]
 fn shares_of_nfs_and_processors_in_use_are_what_esxtop_counts() {
     let head = |names: &[&str]| {

@@ -276,7 +276,9 @@ fn of_a_load_of_bytes_alone_no_operations_are_said() {
     bench.expect(0, &["review", "sent.wsr", "--out", "sent.html"]);
     let page = std::fs::read_to_string(bench.path("sent.html")).expect("a page");
     assert!(!page.contains("0 IOPS"), "a page says IOPS");
-    assert!(!page.contains("scenario inside this record"), "nobody planned what was observed");
+    for wrong in ["scenario inside this record", "the scenario sets"] {
+        assert!(!page.contains(wrong), "nobody planned what was observed: {wrong}");
+    }
 }
 
 /// What is to be collected on the places that are named, and mistakes that point.
