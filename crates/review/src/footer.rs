@@ -1,6 +1,6 @@
 //! Where the figures come from: producer, time, seed, hosts and targets, briefly. The record holds every fact.
 
-use crate::number::moment;
+use crate::number::began;
 use crate::paint::{Ink, ReviewPage};
 use crate::text::{clean, fit};
 use findings::RunSummary;
@@ -22,16 +22,18 @@ const VALUE_MAX: usize = 48;
 /// Hosts and targets that are listed.
 const SUBJECTS_MAX: usize = 8;
 
+/// The scenario and its seed, behind a dot; what was observed has neither.
+pub(crate) fn planned(run: &RunSummary) -> String {
+    match run.scenario.is_empty() {
+        true => String::new(),
+        false => format!(" · {} · seed {}", run.scenario, run.seed),
+    }
+}
+
 pub(crate) fn write(page: &mut ReviewPage, run: &RunSummary) {
     page.gap();
     let source = run.source.as_ref().map_or(String::new(), |s| format!(" · after {s}"));
-    let line = format!(
-        "{} · {} · {} · seed {}{source}",
-        run.producer,
-        moment(run.wall_ns),
-        run.scenario,
-        run.seed
-    );
+    let line = format!("{} · {}{}{source}", run.producer, began(run.wall_ns), planned(run));
     page.hanging("", Ink::Dim, &clean(&line), Ink::Dim);
     let mut subjects: Vec<&str> = Vec::new();
     for fact in run.facts.iter().filter(|f| is_shown(f)) {

@@ -6,7 +6,7 @@
 
 use crate::goals::{place, why};
 use crate::network::{self, WayRow as Stream, direction_label};
-use crate::number::{digits, moment, percent};
+use crate::number::{began, digits, percent};
 use crate::published::{self, ClaimRow, between, ours, remarks, score};
 use crate::results::{self, ResultColumn, ResultRow};
 use crate::sentence::{AnswerTable, Sentence, Tone};
@@ -294,11 +294,9 @@ fn provenance(analysis: &Analysis) -> String {
     let version = version.map_or(String::new(), |f| format!(" {}", f.value));
     let kernel = run.facts.iter().find(|f| f.key == "kernel");
     let kernel = kernel.map_or(String::new(), |f| format!(" · Linux {}", f.value));
-    let (producer, when) = (&run.producer, moment(run.wall_ns));
-    let text = format!(
-        "{producer}{version} · {when} · {} · seed {}{kernel}{after}",
-        run.scenario, run.seed
-    );
+    let (producer, when) = (&run.producer, began(run.wall_ns));
+    let planned = crate::footer::planned(run);
+    let text = format!("{producer}{version} · {when}{planned}{kernel}{after}");
     escape(&clean(&text))
 }
 

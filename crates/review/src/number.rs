@@ -75,8 +75,16 @@ pub(crate) fn bar(share: f64, cells: usize) -> String {
     if text.is_empty() && share > 0.0 { "▏".to_owned() } else { text }
 }
 
+/// Times before this are of files without dates.
+const DATED: u64 = 315_360_000_000_000_000;
+
+/// When a run began; nothing is said of times without a date.
+pub(crate) fn began(unix_ns: u64) -> String {
+    if unix_ns < DATED { "without dates".to_owned() } else { moment(unix_ns) }
+}
+
 /// A moment in nanoseconds since the Unix epoch as `2026-05-17 09:26 UTC`.
-pub(crate) fn moment(unix_ns: u64) -> String {
+fn moment(unix_ns: u64) -> String {
     let minutes = unix_ns / 60_000_000_000;
     let (days, minute) = (minutes / 1440, minutes % 1440);
     // Days from the first of March of year 0, in eras of 400 years, so that the leap day ends a year (H. Hinnant,

@@ -68,6 +68,10 @@ const BEFORE: &[(&str, &str, f64)] = &[
     ("node_disk_io_time_weighted", "node_disk_io_time_weighted_seconds_total", 0.001),
     ("node_network_receive_bytes", "node_network_receive_bytes_total", 1.0),
     ("node_network_transmit_bytes", "node_network_transmit_bytes_total", 1.0),
+    ("node_network_receive_errs", "node_network_receive_errs_total", 1.0),
+    ("node_network_transmit_errs", "node_network_transmit_errs_total", 1.0),
+    ("node_network_receive_drop", "node_network_receive_drop_total", 1.0),
+    ("node_network_transmit_drop", "node_network_transmit_drop_total", 1.0),
     ("node_cpu", "node_cpu_seconds_total", 1.0),
 ];
 

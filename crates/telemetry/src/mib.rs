@@ -15,6 +15,7 @@ pub const OBJECTS: &[(&str, &str)] = &[
     ("1.3.6.1.2.1.31.1.1.1.15", "ifHighSpeed"),
     ("1.3.6.1.2.1.31.1.1.1.18", "ifAlias"),
     ("1.3.6.1.2.1.2.2.1.2", "ifDescr"),
+    ("1.3.6.1.2.1.2.2.1.3", "ifType"),
     ("1.3.6.1.2.1.2.2.1.5", "ifSpeed"),
     ("1.3.6.1.2.1.2.2.1.6", "ifPhysAddress"),
     ("1.3.6.1.2.1.2.2.1.8", "ifOperStatus"),
@@ -81,6 +82,10 @@ pub fn object(oid: &str) -> Option<(&'static str, &str)> {
             return Some((known.1, index));
         }
         rest = index;
+    }
+    // As Net-SNMP names it by DISMAN-EVENT-MIB.
+    if rest == "sysUpTimeInstance" {
+        return Some(("sysUpTime", "0"));
     }
     let number = oid.trim_start_matches('.');
     OBJECTS.iter().find_map(|(known, name)| {
@@ -159,6 +164,7 @@ mod tests {
         ] {
             assert_eq!(object(oid), Some(("ifHCInOctets", "7")), "{oid}");
         }
+        assert_eq!(object("DISMAN-EVENT-MIB::sysUpTimeInstance"), Some(("sysUpTime", "0")));
         assert_eq!(object("1.0.8802.1.1.2.1.4.1.1.7.0.3.1"), Some(("lldpRemPortId", "0.3.1")));
         for oid in ["", "1.3.6.1.2.1.31.1.1.1.66.7", "1.3.6.1.2.1.31.1.1.1.6", "ifHCInOctetsX.1"] {
             assert_eq!(object(oid), None, "{oid}");

@@ -541,7 +541,7 @@ fn missing(step: &Observed) -> Vec<String> {
         && !step.hops.is_empty()
         && step.unexplained().is_some_and(|share| share > 0.1)
     {
-        out.push("a hop that is not in the record".to_owned());
+        out.push(format!("{NO_COUNTERS}a hop that is not in the record"));
     }
     if step.hops.is_empty() {
         out.push(format!("{NO_COUNTERS}any hop"));

@@ -36,6 +36,8 @@ pub(super) struct Book<'a> {
     pub setting: &'static str,
     /// Loads of which some intervals are not known: whose, how many, and of how many.
     pub unknown: Vec<(String, usize, usize)>,
+    /// Parts of operations, read and written, that intervals of a step and a load have left over.
+    pub rests: BTreeMap<(u32, SourceId), [f64; 2]>,
 }
 
 impl Book<'_> {
@@ -265,7 +267,8 @@ impl Book<'_> {
     ) -> Result<bool, RecordError> {
         let free = self.covered.free((source, None), span, file);
         if free {
-            self.writer.interval(&self.interval(step, source, cut, of, usual.is_known()))?;
+            let interval = self.interval(step, source, cut, of, usual.is_known());
+            self.writer.interval(&interval)?;
         }
         Ok(free)
     }
@@ -333,12 +336,23 @@ impl Book<'_> {
         self.event(level, "intervals-unknown", &text)
     }
 
-    fn interval(&self, step: u32, source: SourceId, span: Span, of: &Row, known: bool) -> Interval {
+    /// An interval of a load. What is less than one operation is carried on to the next interval.
+    fn interval(
+        &mut self,
+        step: u32,
+        source: SourceId,
+        span: Span,
+        of: &Row,
+        known: bool,
+    ) -> Interval {
         let seconds = span.seconds();
-        let side = |at: usize| {
+        let rests = self.rests.entry((step, source)).or_default();
+        let mut side = |at: usize| {
             let (ops, bytes) = (of.ops[at].map(|r| r * seconds), of.bytes[at].map(|r| r * seconds));
             (ops.is_some() || bytes.is_some()).then(|| {
-                let ops = ops.unwrap_or(0.0).round() as u64;
+                let all = ops.unwrap_or(0.0) + rests[at];
+                let ops = all.round().max(0.0) as u64;
+                rests[at] = (all - ops as f64).clamp(-1.0, 1.0);
                 let time = of.time[at].filter(|_| known).unwrap_or(0.0);
                 Completed {
                     ops,
@@ -350,14 +364,15 @@ impl Book<'_> {
                 }
             })
         };
+        let (read, write) = (side(0), side(1));
         Interval {
             source,
             step,
             phase: Phase::Measure,
             from: self.at(span.from),
             to: self.at(span.to),
-            read: side(0),
-            write: side(1),
+            read,
+            write,
             others: OtherTallies::default(),
             testimony: None,
         }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 /// Bytes a second that no port exceeds (128GFC and 100 Gbit/s, each way): what a wrap is judged by.
 const FASTEST: f64 = 12.9e9;
 
+/// By how much a port may seem faster than it is, as clocks are read.
+const FASTER: f64 = 1.1;
 /// A wait may last this times as long as clocks say.
 const LONGER: f64 = 1.05;
 
@@ -27,6 +29,8 @@ pub(super) struct Look {
 #[derive(Default)]
 pub(super) struct Looks {
     pub at: BTreeMap<i64, Vec<Look>>,
+    /// Bytes a second that places carry at most, where that is known.
+    pub fastest: BTreeMap<usize, f64>,
 }
 
 impl Looks {
@@ -62,9 +66,10 @@ impl Looks {
                 let old = old.filter(|(.., width)| *width == wraps);
                 let (Some((old, since, _)), Some(row)) = (old, row) else { continue };
                 let seconds = (at - since) as f64 / 1e9;
-                let once = wraps.filter(|wraps| FASTEST * seconds < *wraps);
+                let fastest = self.fastest.get(&place).map_or(FASTEST, |speed| speed * FASTER);
+                let once = wraps.filter(|wraps| fastest * seconds < *wraps);
                 let moved = match (value >= old, once) {
-                    (true, _) if wraps.is_none_or(|w| w > FASTEST * seconds) => value - old,
+                    (true, _) if wraps.is_none_or(|w| w > fastest * seconds) => value - old,
                     (false, Some(wraps)) => value + wraps - old,
                     // It may have wrapped any number of times, or begun anew.
                     _ => {

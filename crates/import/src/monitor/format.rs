@@ -172,7 +172,8 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
     if text.contains("\"fio version\"") {
         return Some(F::FioJson);
     }
-    if text.starts_with('{') || text.starts_with('[') {
+    let prompt = text.lines().next().is_some_and(super::lines::is_prompt);
+    if text.starts_with('{') || text.starts_with('[') && !prompt {
         let has = |key: &str| text.contains(&format!("\"{key}\""));
         return match () {
             () if is_mpstat(text) => None,

@@ -6,12 +6,13 @@
 
 use super::error::ReadError;
 use super::format::MonitorFormat;
-use super::lines::Lines;
+use super::lines::{Lines, is_command, is_prompt};
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
 use super::number::scaled;
 use super::stamp::{Moments, Stamp, moments, stamp};
-use super::{NAMES_MAX, Options};
+use super::{NAMES_MAX, Options, stacked};
 use record::{HopKind, Level};
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 const KIB: f64 = 1024.0;
@@ -114,6 +115,8 @@ struct Reader<'a> {
     host: String,
     processors: f64,
     columns: Vec<String>,
+    /// The name of a device whose numbers are on the next line.
+    name: Option<String>,
     /// The headers of the report: `--pretty` has one for each direction.
     headers: Vec<Vec<String>>,
     /// Names of the columns of processors, while their values are awaited.
@@ -135,6 +138,7 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
         host: String::new(),
         processors: 0.0,
         columns: Vec::new(),
+        name: None,
         headers: Vec::new(),
         cpu: None,
         reports: Vec::new(),
@@ -160,8 +164,14 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
         if reader.reports.len() < 2 {
             return Err(error);
         }
-        reader.reports.pop();
-        let text = format!("{name}: {error}; the file ends there, and its last report is left out");
+        // An empty line ends a report.
+        let open = !reader.columns.is_empty() || reader.cpu.is_some() || reader.open;
+        let lost = if open && reader.reports.pop().is_some() {
+            ", and its last report is left out"
+        } else {
+            ""
+        };
+        let text = format!("{name}: {error}; the file ends there{lost}");
         reader.feed.note(Level::Warning, "cut-off", text);
     }
     reader.finish()
@@ -170,7 +180,12 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
 impl Reader<'_> {
     fn line(&mut self, number: u64, line: &str) -> Result<(), ReadError> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if words.is_empty() {
+        // A shell's prompt with the command, or behind the last report.
+        let command = || {
+            let first = self.columns.is_empty() && words.iter().take(3).any(|w| is_command(w));
+            is_prompt(line) || first && words.iter().all(|word| !word.starts_with("Device"))
+        };
+        if words.is_empty() || command() {
             self.columns.clear();
             return Ok(());
         }
@@ -201,6 +216,15 @@ impl Reader<'_> {
             return Ok(());
         }
         if !self.columns.is_empty() {
+            // A long name stands alone, and its numbers on the next line.
+            if words.len() == 1 && self.columns.len() > 2 && !self.ends_with_name() {
+                self.name = Some(words[0].to_owned());
+                return Ok(());
+            }
+            if let Some(name) = self.name.take().filter(|_| line.starts_with(' ')) {
+                let whole: Vec<&str> = [name.as_str()].into_iter().chain(words).collect();
+                return self.device(number, line, &whole);
+            }
             // Totals of groups (`-g`) are set in, and hold the devices below them once more.
             let set_in = match self.ends_with_name() {
                 true => words.last().is_some_and(|name| line.ends_with(&format!("  {name}"))),
@@ -311,8 +335,7 @@ impl Reader<'_> {
         }
         let at = self.columns.iter().position(|name| name == "Device").unwrap_or(0);
         let device = words[at];
-        let mut place = Place::new(HopKind::BlockDevice, device, self.host.clone());
-        place.within = is_within(device);
+        let place = Place::new(HopKind::BlockDevice, device, self.host.clone());
         let place = self.feed.place(place);
         let mut sizes = Vec::new();
         for (name, word) in self.columns.clone().iter().zip(words) {
@@ -363,6 +386,7 @@ impl Reader<'_> {
             lists.extend(report.lists.clone().map(|host| (row, HopKind::BlockDevice, host)));
         }
         self.feed.rest(&lists);
+        stacked::settle(&mut self.feed, &BTreeMap::new());
         if self.failed_identities > 0 {
             let text = format!(
                 "{}: requests a second times their size differ from the rate in {} cells by more than 5%; this version of iostat may be one that prints a wrong rate",
@@ -454,28 +478,14 @@ impl Reader<'_> {
 /// `Linux 6.1.0 (host)  10/24/2018  _x86_64_  (4 CPU)`: the processors and the host.
 fn banner(line: &str) -> Option<(f64, String)> {
     let mut inner = line.split('(').skip(1).filter_map(|part| part.split(')').next());
+    // Old versions do not name the host: `Linux 2.6.32  05/08/2012  _x86_64_  (2 CPU)`.
     let host = inner.next()?.trim();
+    let host = if host.ends_with(" CPU") { "" } else { host };
     let starts = line.split_whitespace().next()?;
     let system = ["Linux", "SunOS", "AIX", "FreeBSD"].contains(&starts);
     let processors = line.rfind('(').and_then(|at| line[at + 1..].split_whitespace().next());
     let processors = processors.and_then(|n| n.parse().ok()).unwrap_or(0.0);
-    (system && !host.is_empty()).then(|| (processors, host.to_owned()))
-}
-
-/// Whether a device's requests pass other devices too: partitions, and what is stacked on disks.
-pub(super) fn is_within(device: &str) -> bool {
-    let stacked = ["dm-", "md", "loop", "drbd", "bcache", "zd", "VolGroup"];
-    if stacked.iter().any(|prefix| device.starts_with(prefix)) || device.contains("mapper") {
-        return true;
-    }
-    let digits = device.trim_end_matches(|c: char| c.is_ascii_digit());
-    let numbered = digits.len() < device.len();
-    if let Some(array) = digits.strip_prefix("cciss/") {
-        return array.ends_with('p');
-    }
-    let disk = ["sd", "hd", "vd", "xvd"].iter().any(|prefix| digits.starts_with(prefix));
-    let by_part = ["nvme", "mmcblk", "nbd"].iter().any(|prefix| device.starts_with(prefix));
-    numbered && (disk || by_part && digits.ends_with('p'))
+    system.then(|| (processors, host.to_owned()))
 }
 
 fn cell(line: u64, word: &str, what: &str) -> ReadError {

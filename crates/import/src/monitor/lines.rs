@@ -199,6 +199,34 @@ pub(super) fn paged(bytes: &[u8], page: &str) -> String {
     bytes.iter().map(of).collect()
 }
 
+/// Whether a line is a shell's prompt, with a command or without: `[root@db1 ~]# iostat -x 5`, `me@db1:~$`, `# iostat -x`.
+pub(super) fn is_prompt(line: &str) -> bool {
+    let line = line.trim();
+    let (before, behind) = match line.find(['#', '$']) {
+        Some(at) => line.split_at(at),
+        None => return false,
+    };
+    let ends = behind.len() == 1 || behind[1..].starts_with(' ');
+    let at_host = before.split_once('@').is_some_and(|(user, host)| {
+        let user = user.trim_start_matches('[');
+        let word =
+            |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        let host = host.split([' ', ':', ']']).next().unwrap_or_default();
+        !user.is_empty() && word(user) && !host.is_empty() && word(host)
+    });
+    let bare = before.is_empty() && behind.split_whitespace().nth(1).is_some_and(is_command);
+    ends && (at_host || bare)
+}
+
+/// Whether a word is a command that prints what is read here.
+pub(super) fn is_command(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    matches!(
+        name,
+        "iostat" | "sadf" | "cat" | "grep" | "snmpwalk" | "sudo" | "curl" | "fio" | "iperf3"
+    )
+}
+
 /// Bytes as text: UTF-8, or else Windows-1252.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| Cow::Owned(western(bytes)), Cow::Borrowed)

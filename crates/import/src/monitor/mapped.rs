@@ -284,6 +284,9 @@ fn cells(line: &str, delimiter: u8) -> Vec<String> {
     first.map(|row| row.iter().map(|cell| cell.trim().to_owned()).collect()).unwrap_or_default()
 }
 
+/// What Pure calls the sum of all volumes.
+const TOTAL: &str = "(total)";
+
 /// Where a map's columns are in a file.
 struct Header<'a> {
     map: &'a Map,
@@ -294,6 +297,8 @@ struct Header<'a> {
     columns: Vec<(usize, &'a Mapped, Option<usize>)>,
     width: usize,
     decimal: Decimal,
+    /// Whether lines of `(total)` are left out, since what they add up stands in others.
+    parts: bool,
 }
 
 impl<'a> Header<'a> {
@@ -324,6 +329,7 @@ impl<'a> Header<'a> {
             columns,
             width: cells.len(),
             decimal: Decimal::Unknown,
+            parts: false,
         })
     }
 }
@@ -369,6 +375,9 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
     let head: Vec<String> = head.map(|r| r.iter().map(str::to_owned).collect()).unwrap_or_default();
     let mut header = Header::of(map, &head, at as u64 + 1)?;
     header.decimal = decimal(&mut feed, &header, lines_of());
+    let place_of = |record: csv::StringRecord| Some(record.get(header.place?)? != TOTAL);
+    header.parts =
+        lines_of().records().skip(1).filter_map(Result::ok).any(|of| place_of(of) == Some(true));
     let (mut lines, mut failed) = (Vec::new(), None::<ReadError>);
     for record in records {
         if let Some(error) = failed.take() {
@@ -449,6 +458,9 @@ fn line(
                 place
             }
         };
+    }
+    if header.parts && named == TOTAL {
+        return Ok(None);
     }
     let place = feed.place(place);
     let value = |at: usize, thousand: f64| {

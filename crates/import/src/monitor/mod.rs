@@ -32,6 +32,7 @@ mod results;
 mod row;
 mod sadf;
 mod snmp;
+mod stacked;
 mod stamp;
 mod switch;
 mod sysstat;

@@ -229,6 +229,13 @@ impl Feed {
         self.set(column, row, value);
     }
 
+    /// Takes back what was said of a measure of a place.
+    pub(super) fn forget(&mut self, place: usize, measure: Measure) {
+        if let Some(at) = self.by_measure.get(&(place, measure)) {
+            self.columns[*at].values.clear();
+        }
+    }
+
     /// The column of a measure of a place.
     pub fn find(&self, place: usize, measure: Measure) -> Option<&Column> {
         self.by_measure.get(&(place, measure)).map(|at| &self.columns[*at])
@@ -301,12 +308,21 @@ impl Feed {
     /// Ends the reading: something must have been counted.
     pub(super) fn finish(mut self) -> Result<Feed, ReadError> {
         if self.rows.is_empty() || self.columns.is_empty() {
-            let text = match self.rows.is_empty() {
-                true => {
+            let iostat = matches!(self.format, MonitorFormat::Iostat | MonitorFormat::IostatJson);
+            let mut text = match (self.rows.is_empty(), iostat) {
+                (true, true) => {
                     "no interval is in it: the first report covers the time since the start and is left out, so that two are needed (`--keep-first` keeps it: with `iostat -y` it is not that one)"
                 }
-                false => "nothing in it is counted that explains anything",
-            };
+                (true, false) => "no interval is in it",
+                (false, _) => "nothing in it is counted that explains anything",
+            }
+            .to_owned();
+            // What was left out says why.
+            let prefix = format!("{}: ", self.name);
+            for note in self.notes.iter().filter(|note| note.level == Level::Warning) {
+                text += "; ";
+                text += note.text.strip_prefix(&prefix).unwrap_or(&note.text);
+            }
             return Err(ReadError::new(1, 1, text));
         }
         let gaps = self.gaps();

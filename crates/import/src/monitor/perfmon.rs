@@ -214,6 +214,7 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Avg. Disk Queue Length",
             "Durchschnittl. Warteschlangenlänge des Datenträgers",
             "Longueur moyenne de file d'attente du disque",
+            "Taille moyenne de file d'attente du disque",
             "Longitud promedio de la cola de disco",
             "Longitud media de la cola de disco",
             "Lunghezza media coda del disco",
@@ -228,6 +229,7 @@ const COUNTERS: &[(&str, &[&str])] = &[
             "Current Disk Queue Length",
             "Aktuelle Warteschlangenlänge",
             "Longueur actuelle de file d'attente du disque",
+            "Taille de file d'attente du disque actuelle",
             "Longitud actual de la cola de disco",
             "Lunghezza corrente coda del disco",
             "Comprimento atual da fila de disco",
@@ -305,8 +307,9 @@ const COUNTERS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Small letters, and typewriters' apostrophes.
 fn lower(text: &str) -> impl Iterator<Item = char> + '_ {
-    text.chars().flat_map(char::to_lowercase)
+    text.chars().flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c })
 }
 
 fn known(

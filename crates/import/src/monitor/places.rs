@@ -147,6 +147,8 @@ pub(super) fn number(places: &mut [Written<'_>], level: &[HopKind]) {
         .filter(|p| at_level(p) && !p.of.within)
         .map(|p| p.of.device.clone())
         .collect();
+    let wires: BTreeSet<(HopKind, String)> =
+        places.iter().filter(|p| !p.of.within).map(|p| (p.of.kind, p.of.device.clone())).collect();
     let mut known: BTreeMap<usize, [Option<SourceId>; 3]> = BTreeMap::new();
     let mut next = 0;
     let mut id = || {
@@ -157,6 +159,10 @@ pub(super) fn number(places: &mut [Written<'_>], level: &[HopKind]) {
         let is_load = at_level(place) && !(place.of.within && beside.contains(&place.of.device));
         // A virtual disk that is the load is no place behind it.
         let is_hop = place.of.kind != HopKind::VirtualDisk || !is_load;
+        // Nor is a bond or a VLAN one beside its ports.
+        let port = matches!(place.of.kind, HopKind::InitiatorPort | HopKind::SwitchPort);
+        let ports = place.of.within && wires.contains(&(place.of.kind, place.of.device.clone()));
+        let is_hop = is_hop && !(port && ports);
         let legs = place.feed.find(place.place, Measure::Time(Leg::Device, Flow::Any)).is_some()
             || place.feed.find(place.place, Measure::Time(Leg::Device, Flow::Read)).is_some();
         let behind = place.of.kind == HopKind::LunQueue && legs;

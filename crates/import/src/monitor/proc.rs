@@ -5,9 +5,10 @@ use super::Options;
 use super::counters::{Look, Looks};
 use super::error::ReadError;
 use super::format::MonitorFormat;
-use super::iostat::{is_within, short};
-use super::lines::whole;
+use super::iostat::short;
+use super::lines::{is_prompt, whole};
 use super::model::{Feed, Flow, Leg, Measure, Place, canonical, moment_at};
+use super::stacked::{may_be_within, settle};
 use super::stamp::{Stamp, moment, stamp};
 use record::{HopKind, Level};
 use std::collections::{BTreeMap, BTreeSet};
@@ -236,9 +237,7 @@ impl Reader<'_> {
 
     /// The number of a place, unless another file counts it already.
     fn place(&mut self, kind: HopKind, name: &str, by: &'static str) -> Option<usize> {
-        let mut place = Place::new(kind, name, self.host.clone());
-        place.within = kind == HopKind::BlockDevice && is_within(name);
-        let place = self.feed.place(place);
+        let place = self.feed.place(Place::new(kind, name, self.host.clone()));
         (*self.counted_by.entry(place).or_insert(by) == by).then_some(place)
     }
 
@@ -352,10 +351,8 @@ impl Reader<'_> {
     }
 
     fn identify(&mut self, kind: HopKind, name: &str, id: &str) {
-        let mut place = Place::new(kind, name, self.host.clone());
-        place.within = kind == HopKind::BlockDevice && is_within(name);
-        let within = place.within;
-        let place = self.feed.place(place);
+        let within = kind == HopKind::BlockDevice && may_be_within(name);
+        let place = self.feed.place(Place::new(kind, name, self.host.clone()));
         // Addresses of no hardware, as loopbacks and bridges have them, are no identities; nor is a disk's its partition's.
         let id = canonical(id).filter(|id| !within && id.bytes().any(|b| b != b'0'));
         id.into_iter().for_each(|id| self.feed.identify(place, id));
@@ -391,6 +388,13 @@ impl Reader<'_> {
                 "no counter of a disk, a port or a processor is in it",
             ));
         }
+        if self.undated && self.page == 0 {
+            return Err(ReadError::new(
+                1,
+                1,
+                "one look alone: counters that only grow need two; take it again after a minute, into the same file, with `date` before each",
+            ));
+        }
         if self.undated && self.options.interval.is_none() {
             return Err(ReadError::new(
                 1,
@@ -420,6 +424,7 @@ impl Reader<'_> {
         for (place, speed) in self.speeds {
             (0..feed.rows.len()).for_each(|row| feed.put(row, place, Measure::Speed, speed));
         }
+        settle(feed, &BTreeMap::new());
         self.feed.finish()
     }
 }
@@ -444,6 +449,7 @@ fn ignored(line: &str) -> bool {
     ];
     // A disk of an old kernel's partition, an interface without counters, a prompt with its command.
     others.contains(&word)
+        || is_prompt(line)
         || line.contains("cat /proc")
         || line.contains("grep -H")
         || line.split_whitespace().take(2).all(|word| word.parse::<u32>().is_ok())

@@ -5,11 +5,12 @@ use super::Options;
 use super::counters::{Look, Looks};
 use super::error::ReadError;
 use super::format::MonitorFormat;
-use super::iostat::{is_within, short};
+use super::iostat::short;
 use super::json::{Json, documents};
 use super::lines::whole;
 use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical, moment_at};
 use super::number::number;
+use super::stacked::{may_be_within, settle};
 use super::stamp::{Stamp, moment, stamp};
 use record::{HopKind, Level};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +38,7 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
         false => exposition(&mut feed, &text, options)?,
     };
     fill(&mut feed, samples)?;
+    settle(&mut feed, &BTreeMap::new());
     feed.finish()
 }
 
@@ -148,6 +150,12 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
     let by_clock = undated.iter().all(|(_, page)| told.contains_key(page));
     if by_clock && options.interval.is_none() {
         undated.iter().for_each(|(sample, page)| out[*sample].at = told[page]);
+    } else if page == 0 && undated.len() == out.len() && !out.is_empty() {
+        return Err(ReadError::new(
+            1,
+            1,
+            "one page alone: counters that only grow need two; take the page again after a minute, into the same file",
+        ));
     } else if !undated.is_empty() && options.interval.is_none() {
         return Err(ReadError::new(
             1,
@@ -190,9 +198,8 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
         if matches!(is, Is::Node | Is::Machine) {
             continue;
         }
-        let mut place = Place::new(kind, if is == Is::Idle { "host.cpu" } else { &named }, host);
-        place.within = kind == HopKind::BlockDevice && is_within(&named);
-        let place = feed.place(place);
+        let name = if is == Is::Idle { "host.cpu" } else { &named };
+        let place = feed.place(Place::new(kind, name, host));
         match is {
             Is::Rate(measure) => {
                 let value = sample.value * scale(&sample.name);
@@ -250,7 +257,7 @@ fn node_of(samples: &[Sample]) -> String {
 fn identify(feed: &mut Feed, place: usize, labels: &BTreeMap<String, String>) {
     let label = |name: &str| labels.get(name).map(String::as_str).filter(|text| !text.is_empty());
     // A partition has its disk's identity, and is not that disk.
-    if feed.places[place].within {
+    if feed.places[place].kind == HopKind::BlockDevice && may_be_within(&feed.places[place].name) {
         return;
     }
     let found = [label("address").and_then(canonical), label("wwn").and_then(wide)];

@@ -10,8 +10,10 @@ use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::lines::Lines;
 use super::model::{Feed, Flow, Measure, Place, canonical, moment_at};
+use super::stacked::{PortKind, settle};
 use super::stamp::{Stamp, moment, stamp};
 use record::HopKind;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use telemetry::mib::{self, object};
@@ -28,6 +30,11 @@ struct Walk {
 impl Walk {
     fn value(&self, object: &str, index: &str) -> Option<&String> {
         self.values.get(&(object.to_owned(), index.to_owned()))
+    }
+
+    /// Whether it has counters.
+    fn counts(&self) -> bool {
+        self.values.keys().any(|(object, _)| mib::measure(object).is_some())
     }
 
     /// Whether the agent is a host's, and why.
@@ -52,6 +59,37 @@ impl Walk {
         } else {
             None
         }
+    }
+
+    /// What an interface is by its `ifType`, if it is no wire: `ieee8023adLag(161)`, `161` or the name alone.
+    fn kind(&self, index: &str) -> Option<PortKind> {
+        match self.interface_type(index)?.as_str() {
+            "161" | "ieee8023adLag" | "54" | "propMultiplexor" => Some(PortKind::Group),
+            "53" | "propVirtual" | "131" | "tunnel" | "135" | "l2vlan" | "136" | "l3ipvlan"
+            | "209" | "bridge" => Some(PortKind::Virtual),
+            _ => None,
+        }
+    }
+
+    fn is_loopback(&self, index: &str) -> bool {
+        let kind = self.interface_type(index);
+        kind.is_some_and(|kind| matches!(kind.as_str(), "24" | "softwareLoopback"))
+            || self.value("ifDescr", index).is_some_and(|name| text(name) == "lo")
+    }
+
+    fn interface_type(&self, index: &str) -> Option<String> {
+        let value = bare(self.value("ifType", index)?);
+        let number = value.split_once('(').map(|(_, rest)| rest.trim_end_matches(')'));
+        Some(number.unwrap_or(value).to_owned())
+    }
+
+    /// Bytes a second; `ifSpeed` ends at 4.3 Gbit/s, which it says of everything faster.
+    fn speed(&self, index: &str) -> Option<f64> {
+        let of = |object: &str| {
+            self.value(object, index).and_then(|value| count(value)).filter(|n| *n > 0.0)
+        };
+        let narrow = || of("ifSpeed").filter(|bits| *bits < f64::from(u32::MAX));
+        of("ifHighSpeed").map(|mbit| mbit * 125_000.0).or_else(|| narrow().map(|bits| bits / 8.0))
     }
 
     /// The address of a port: a MAC address or a WWN that is not all zeros.
@@ -95,7 +133,7 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
             }
             continue;
         };
-        let Some((object, index)) = object(oid) else { continue };
+        let Some((object, index)) = object(&oid) else { continue };
         known += 1;
         let key = (object.to_owned(), index.to_owned());
         if walks.last().is_none_or(|walk| {
@@ -111,7 +149,32 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
         }
         walk.values.insert(key, value.to_owned());
     }
+    inherit(&mut walks);
     table(name, &walks, options)
+}
+
+/// What does not change may have been walked once: names, addresses, speeds. All walks of one agent have it.
+fn inherit(walks: &mut [Walk]) {
+    let names: BTreeSet<&str> = walks.iter().map(|walk| walk.name.as_str()).collect();
+    if names.iter().filter(|name| !name.is_empty()).count() > 1 {
+        return;
+    }
+    let lasting = |((object, _), _): &(&(String, String), &String)| {
+        object != "sysUpTime" && mib::measure(object).is_none()
+    };
+    let known: BTreeMap<(String, String), String> = walks
+        .iter()
+        .rev()
+        .flat_map(|walk| walk.values.iter().filter(lasting))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let name = names.iter().max().map(|name| (*name).to_owned()).unwrap_or_default();
+    for walk in walks {
+        walk.name.clone_from(&name);
+        for (key, value) in &known {
+            walk.values.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
 }
 
 /// The table of some walks.
@@ -125,8 +188,21 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
     }
     let mut feed = Feed::new(name, MonitorFormat::SnmpWalk);
     let mut looks = Looks::default();
-    let first = walks.first().and_then(|walk| walk.uptime);
-    for (nth, walk) in walks.iter().enumerate() {
+    let mut indices = BTreeMap::new();
+    let counting: Vec<&Walk> = walks.iter().filter(|walk| walk.counts()).collect();
+    if counting.len() < 2 {
+        let text = match counting.len() {
+            0 => {
+                "no counter of traffic is in it; walk 1.3.6.1.2.1.2, 1.3.6.1.2.1.31 and 1.3.6.1.3.94"
+            }
+            _ => {
+                "one walk alone: counters that only grow need two; walk again after a minute, into the same file"
+            }
+        };
+        return Err(ReadError::new(1, 1, text));
+    }
+    let first = counting.first().and_then(|walk| walk.uptime);
+    for (nth, walk) in counting.iter().enumerate() {
         let up = walk.uptime.zip(first).and_then(|(now, then)| moment_at(now - then));
         let by_length = options.interval.map(|length| nth as i64 * length);
         let Some(at) = walk.at.or(up.filter(|_| nth == 0 || up > Some(0))).or(by_length) else {
@@ -136,7 +212,7 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
                 "walks without dates and without sysUpTime (1.3.6.1.2.1.1.3): `--interval` says how long lies between",
             ));
         };
-        ports(&mut feed, &mut looks, walk, at);
+        indices = ports(&mut feed, &mut looks, walk, at);
         let addresses = walk.values.keys().filter(|(object, _)| object == "ipAdEntAddr");
         for (_, address) in addresses.filter(|(_, address)| !address.starts_with("127.")) {
             feed.alias(&walk.name, address);
@@ -145,17 +221,32 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
     if let Some((host, why)) = walks.iter().find_map(|walk| Some((walk, walk.host()?))) {
         feed.assumed.push((host.name.clone(), format!("a host: {why}")));
     }
+    let (mut speeds, mut kinds) = (BTreeMap::new(), BTreeMap::new());
+    if let Some(walk) = counting.last() {
+        for (place, index) in indices {
+            speeds.extend(walk.speed(&index).map(|speed| (place, speed)));
+            kinds.extend(walk.kind(&index).map(|kind| (place, kind)));
+        }
+    }
+    looks.fastest = speeds.clone();
     looks.fill(&mut feed)?;
-    let speeds: Vec<(usize, f64)> =
-        walks.last().map(|walk| speeds(&mut feed, walk)).unwrap_or_default();
     for row in 0..feed.rows.len() {
         speeds.iter().for_each(|(place, speed)| feed.put(row, *place, Measure::Speed, *speed));
     }
+    settle(&mut feed, &kinds);
     feed.finish()
 }
 
+/// `ifHCInOctets[1]` of `snmpwalk -OX` as `ifHCInOctets.1`.
+fn dotted(oid: &str) -> Cow<'_, str> {
+    match oid.contains('[') {
+        true => Cow::Owned(oid.replace("][", ".").replace('[', ".").replace(']', "")),
+        false => Cow::Borrowed(oid),
+    }
+}
+
 /// The number and the value of a line.
-fn entry(line: &str) -> Option<(&str, &str)> {
+fn entry(line: &str) -> Option<(Cow<'_, str>, &str)> {
     let piped = || {
         let (oid, rest) = line.split_once('|')?;
         let (kind, value) = rest.split_once('|')?;
@@ -163,16 +254,16 @@ fn entry(line: &str) -> Option<(&str, &str)> {
         Some((oid, if kind.ends_with('x') { rest } else { value }))
     };
     // `snmpwalk -Oq` has a blank between them.
-    let quick = || line.split_once(' ').filter(|(oid, _)| object(oid).is_some());
+    let quick = || line.split_once(' ').filter(|(oid, _)| object(&dotted(oid)).is_some());
     let (oid, value) = line.split_once(" = ").or_else(piped).or_else(quick)?;
-    (!oid.contains(' ')).then_some((oid.trim(), value.trim()))
+    (!oid.contains(' ')).then_some((dotted(oid.trim()), value.trim()))
 }
 
 /// Whether a line is one of a walk.
 pub(super) fn is(line: &str) -> bool {
     let start = line.trim_start_matches('.');
     let numbered = ["1.3.6.1", "iso.3.6.1", "iso.org.dod"].iter().any(|of| start.starts_with(of));
-    entry(line).is_some_and(|(oid, _)| numbered || oid.contains("-MIB::") || object(oid).is_some())
+    entry(line).is_some_and(|(oid, _)| numbered || oid.contains("-MIB::") || object(&oid).is_some())
 }
 
 /// The digits of a value whose type says that they are hexadecimal: `4x|0027F8D8FAE9`.
@@ -197,8 +288,20 @@ fn bare(value: &str) -> &str {
     kinds.iter().find_map(|kind| value.strip_prefix(kind)).unwrap_or(value).trim()
 }
 
+/// A text; one that ends in a zero byte is printed in hexadecimal.
 fn text(value: &str) -> String {
-    bare(value).trim_matches('"').to_owned()
+    let plain = bare(value).trim_matches('"');
+    let hex = value.starts_with("Hex-STRING:") || hexadecimal(value).is_some();
+    let decoded = || {
+        let digits: String = plain.split_whitespace().collect();
+        let pairs = digits.as_bytes().chunks_exact(2).map(std::str::from_utf8);
+        let bytes: Option<Vec<u8>> =
+            pairs.map(|pair| u8::from_str_radix(pair.ok()?, 16).ok()).collect();
+        let text = String::from_utf8(bytes?).ok()?;
+        let text = text.trim_end_matches('\0').to_owned();
+        text.chars().all(|c| !c.is_control()).then_some(text)
+    };
+    hex.then(decoded).flatten().unwrap_or_else(|| plain.to_owned())
 }
 
 /// A number; of a counter in 8 bytes, as FCMGMT has it, all of them.
@@ -249,7 +352,9 @@ fn turned(measure: Measure) -> Measure {
     }
 }
 
-fn ports(feed: &mut Feed, looks: &mut Looks, walk: &Walk, at: i64) {
+/// Takes the counters of all ports; the ports with their indices.
+fn ports(feed: &mut Feed, looks: &mut Looks, walk: &Walk, at: i64) -> BTreeMap<usize, String> {
+    let mut indices = BTreeMap::new();
     let has = |object: &str, index: &str| walk.value(object, index).is_some();
     let host = walk.host().is_some();
     // A port that both MIBs count is counted once.
@@ -271,23 +376,15 @@ fn ports(feed: &mut Feed, looks: &mut Looks, walk: &Walk, at: i64) {
             continue;
         }
         let wraps = bits.map(|bits| 2_f64.powi(bits));
-        if host && walk.value("ifDescr", index).is_some_and(|name| text(name) == "lo") {
+        if walk.is_loopback(index) {
             continue;
         }
         let place = place(feed, walk, host, index);
+        indices.insert(place, index.clone());
         let measure = if host { turned(measure) } else { measure };
         if let Some(value) = count(value) {
             looks.add(at, Look { place, measure, value, wraps });
         }
     }
-}
-
-fn speeds(feed: &mut Feed, walk: &Walk) -> Vec<(usize, f64)> {
-    let of = |((object, index), value): (&(String, String), &String)| {
-        let speed = count(value).filter(|n| object == "ifHighSpeed" && *n > 0.0)?;
-        Some((index.clone(), speed * 1e6 / 8.0))
-    };
-    let found: Vec<(String, f64)> = walk.values.iter().filter_map(of).collect();
-    let host = walk.host().is_some();
-    found.into_iter().map(|(index, speed)| (place(feed, walk, host, &index), speed)).collect()
+    indices
 }

@@ -141,6 +141,13 @@ impl Reader {
                 self.feed.assumed.push(("interval".to_owned(), why));
                 1_000_000_000
             }
+            (None, false) if self.shots.len() == 1 => {
+                return Err(ReadError::new(
+                    1,
+                    1,
+                    "one look alone: counters that only grow need two; take it again after a minute, into the same file, with `date` before each",
+                ));
+            }
             (None, false) => {
                 return Err(ReadError::new(
                     1,

@@ -4,11 +4,12 @@
 
 use super::error::ReadError;
 use super::format::MonitorFormat;
-use super::iostat::{is_within, short};
+use super::iostat::short;
 use super::json::{Json, Mended, documents};
 use super::lines::whole;
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
 use super::sadf::intervals;
+use super::stacked::settle;
 use super::stamp::{Calendar, Stamp, moments, stamp};
 use super::{Options, xml};
 use jiff::tz::TimeZone;
@@ -94,6 +95,7 @@ pub(super) fn iostat(name: &str, from: impl BufRead, options: &Options) -> Resul
         }
     }
     feed.rest(&lists);
+    settle(&mut feed, &BTreeMap::new());
     feed.finish()
 }
 
@@ -143,9 +145,7 @@ fn device(feed: &mut Feed, row: usize, disk: &Json, host: &str) {
     if name.starts_with(' ') {
         return;
     }
-    let mut place = Place::new(HopKind::BlockDevice, name, host);
-    place.within = is_within(name);
-    let place = feed.place(place);
+    let place = feed.place(Place::new(HopKind::BlockDevice, name, host));
     for (key, value) in disk.pairs() {
         if let (Some((measure, factor)), Some(value)) = (measure(key), value.number()) {
             feed.put(row, place, measure, value * factor);
@@ -234,6 +234,7 @@ impl Seen {
 
     fn end(&self, feed: &mut Feed) {
         feed.rest(&self.lists);
+        settle(feed, &BTreeMap::new());
         if self.untimed > 0 {
             let (name, untimed) = (&feed.name, self.untimed);
             let text = format!("{name}: {untimed} intervals have no time and are left out");

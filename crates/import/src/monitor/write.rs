@@ -12,7 +12,10 @@ use super::places::{chosen, level, number, time_line};
 use super::topology::Topology;
 use super::window::{NamedWindow, Window, of_tests, windows};
 use clock::Ns;
-use record::{Fact, Producer, ProducerKind, RecordError, RunHead, ScenarioText, Status, Writer};
+use record::{
+    Fact, Level, Producer, ProducerKind, RecordError, RunHead, ScenarioText, Status, Writer,
+};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -51,8 +54,8 @@ pub struct Explained {
 pub enum WriteError {
     /// Files with and without dates cannot be put on one time line.
     Undated(String),
-    /// No place of any file counts operations or bytes.
-    NoLoad,
+    /// No place of any file counts operations or bytes; what was left out of the files.
+    NoLoad(Vec<String>),
     /// Places count them, and nothing went through any of them.
     Idle,
     /// A window in which nothing was counted.
@@ -68,9 +71,10 @@ impl fmt::Display for WriteError {
                 f,
                 "{file} has no dates, other files have: they cannot be put on one time line; explain it alone"
             ),
-            WriteError::NoLoad => f.write_str(
-                "no file counts operations or bytes of a disk, a port or a volume: there is no load to explain; `wirespeed explain --collect` names commands that count them",
-            ),
+            WriteError::NoLoad(left_out) => {
+                f.write_str("no file counts operations or bytes of a disk, a port or a volume: there is no load to explain; `wirespeed explain --collect` names commands that count them")?;
+                left_out.iter().try_for_each(|note| write!(f, "; {note}"))
+            }
             WriteError::Idle => f.write_str(
                 "nothing was read, written or sent in any interval of the files: an idle system has no load to explain",
             ),
@@ -106,7 +110,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     number(&mut places, level);
     let (rows, loads) = time_line(&places);
     if rows.is_empty() {
-        return Err(WriteError::NoLoad);
+        return Err(no_load(order.feeds));
     }
     let tests = of_tests(order.feeds);
     let named = if order.windows.is_empty() { &tests } else { order.windows };
@@ -131,7 +135,8 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     };
     let (writer, known) = (Writer::create(path, &head)?, &order.topology.hops);
     let (covered, unknown) = (Covered::default(), Vec::new());
-    let mut book = Book { writer, zero, known, covered, setting, unknown };
+    let rests = BTreeMap::new();
+    let mut book = Book { writer, zero, known, covered, setting, unknown, rests };
     book.provenance(order, &rows)?;
     book.joins(&joined, &places)?;
     book.sources(&places)?;
@@ -149,5 +154,12 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
 fn unloaded(feeds: &[Feed]) -> WriteError {
     let counts = |measure: Measure| matches!(measure, Measure::Ops(_) | Measure::Bytes(_));
     let idle = feeds.iter().flat_map(|feed| &feed.columns).any(|of| counts(of.measure));
-    if idle { WriteError::Idle } else { WriteError::NoLoad }
+    if idle { WriteError::Idle } else { no_load(feeds) }
+}
+
+/// Nothing is counted; what was left out of the files may be why.
+fn no_load(feeds: &[Feed]) -> WriteError {
+    let warnings = feeds.iter().flat_map(|feed| &feed.notes);
+    let warnings = warnings.filter(|note| note.level == Level::Warning);
+    WriteError::NoLoad(warnings.map(|note| note.text.clone()).collect())
 }

@@ -1,6 +1,6 @@
 //! The wording of a comparison, shared by all its formats.
 
-use crate::number::moment;
+use crate::number::began;
 use crate::sentence::{Sentence, Tone};
 use crate::text::clean;
 use findings::comparison::{
@@ -29,7 +29,7 @@ pub(crate) fn party(run: usize, party: &Party) -> String {
     } else {
         format!(" · {}", clean(&party.title))
     };
-    format!("{}: {}{title} · {}", letter(run), clean(&party.name), moment(party.wall_ns))
+    format!("{}: {}{title} · {}", letter(run), clean(&party.name), began(party.wall_ns))
 }
 
 /// The runs of both sides.

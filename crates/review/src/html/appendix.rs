@@ -1,7 +1,7 @@
 //! The last sections of the page: verification, contents of the targets, provenance, and the text of the scenario.
 
 use super::grid::{Column, table};
-use crate::number::{moment, percent};
+use crate::number::{began, percent};
 use crate::text::{clean, clean_lines};
 use findings::{Analysis, Content, Proportion, Verification};
 use maud::{Markup, html};
@@ -78,12 +78,14 @@ pub(super) fn provenance(analysis: &Analysis) -> Markup {
     };
     let mut facts = vec![
         fact("made by", run.producer.clone()),
-        fact("began", moment(run.wall_ns)),
+        fact("began", began(run.wall_ns)),
         fact("end", end.to_owned()),
         fact("steps", format!("{} of {planned}", run.steps_recorded)),
-        fact("scenario", run.scenario.clone()),
-        fact("seed", run.seed.to_string()),
     ];
+    if !run.scenario.is_empty() {
+        facts.push(fact("scenario", run.scenario.clone()));
+        facts.push(fact("seed", run.seed.to_string()));
+    }
     if run.agents_lost > 0 {
         facts.push(fact("agents lost", run.agents_lost.to_string()));
     }

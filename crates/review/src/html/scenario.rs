@@ -6,7 +6,7 @@ use super::net_words;
 use super::words::{arrivals, disk_of, listed, workload};
 use crate::headline::plural;
 use crate::highlights::loops;
-use crate::number::moment;
+use crate::number::began;
 use crate::text::clean;
 use findings::{Analysis, Loops, StepFigures};
 use maud::{Markup, html};
@@ -53,7 +53,7 @@ pub(super) fn tested(analysis: &Analysis, scenario: Option<&Scenario>) -> String
         parts.push(loops(all).to_owned());
     }
     parts.push(clean(&run.producer));
-    parts.push(moment(run.wall_ns));
+    parts.push(began(run.wall_ns));
     parts.join(" · ")
 }
 

@@ -56,7 +56,12 @@ impl Reader {
 
     fn mds(&mut self, number: u64, line: &str) {
         let text = line.trim();
-        let words: Vec<&str> = text.split_whitespace().collect();
+        if self.labelled(text) {
+            return;
+        }
+        // Some releases have no blank behind a comma.
+        let spaced = text.replace(',', ", ");
+        let words: Vec<&str> = spaced.split_whitespace().collect();
         let Some(first) = words.first().copied() else { return };
         if let Some(name) = interface(line).filter(|_| !line.starts_with(' ')) {
             // `fc1/1 is up`: of `show interface`, which counts the same as `show interface counters`.
@@ -97,6 +102,23 @@ impl Reader {
             }
             () => self.errors(&words),
         }
+    }
+
+    /// Takes a line of `show interface counters detailed` in its later form: `Rx total bytes: 1000`.
+    fn labelled(&mut self, text: &str) -> bool {
+        let Some((label, value)) = text.rsplit_once(':') else { return false };
+        let value = value.trim().parse::<f64>().ok().filter(|_| self.port.is_some());
+        let Some(n) = value else { return false };
+        let (name, measure, unit) = match label {
+            "Rx total bytes" => ("Rx bytes", Measure::Bytes(Flow::Write), 1.0),
+            "Tx total bytes" => ("Tx bytes", Measure::Bytes(Flow::Read), 1.0),
+            "Rx Invalid CRCs" => ("Rx CRCs", Measure::Errors, 1.0),
+            "Tx Timeout discards" => ("Tx discards", Measure::Discards, 1.0),
+            _ if label.starts_with("TxWait 2.5us") => ("Tx wait", Measure::CreditWait, TICK),
+            _ => return false,
+        };
+        self.look(Counted { name, rank: 1 }, measure, n * unit, None);
+        true
     }
 
     /// Takes a counter, by its names in `show interface counters` and in `show interface`.

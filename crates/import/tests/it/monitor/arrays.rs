@@ -152,3 +152,24 @@ fn a_switch_in_germany_is_read_like_one_in_california() {
     let every = "sw:admin> portperfshow -t 10\n  0      1\n==========\n 1.2m  500.0k\n\n  0      1\n==========\n 1.2m  500.0k\n";
     assert_eq!(fed(every.as_bytes()).rows[1].seconds(), 10.0);
 }
+
+/// Pure prints the sum of all volumes below them; asked for it alone, nothing else.
+#[test]
+fn the_sum_of_all_volumes_is_no_volume() {
+    let row = |name: &str, time: &str, reads: u32| format!("{name},{time},0,0,{reads},0,100,0\n");
+    let text = |names: &[(&str, u32)]| {
+        let rows = ["2024-05-06 09:00:00", "2024-05-06 09:00:30"]
+            .iter()
+            .flat_map(|time| names.iter().map(move |(name, reads)| row(name, time, *reads)));
+        "Name,Time,B/s (read),B/s (write),op/s (read),op/s (write),us/op (read),us/op (write)\n"
+            .to_owned()
+            + &rows.collect::<String>()
+    };
+    let feed = fed(text(&[("v1", 10), ("v2", 20), ("(total)", 30)]).as_bytes());
+    let names: Vec<&str> = feed.places.iter().map(|place| place.name.as_str()).collect();
+    assert_eq!(names, ["v1", "v2"]);
+    near(
+        figure(&fed(text(&[("(total)", 30)]).as_bytes()), "(total)", Measure::Ops(Flow::Read)),
+        30.0,
+    );
+}

@@ -1,7 +1,7 @@
 //! Switches, SNMP, Prometheus, results and mapped CSV: counters that wrap and are reset, rounding, maps.
 
 use super::{MS, cut_anywhere, fed, figure, near, options};
-use import::monitor::{Flow, Leg, Map, Measure, MonitorFormat, Options, read};
+use import::monitor::{Detected, Flow, Leg, Map, Measure, MonitorFormat, Options, detect, read};
 
 #[test]
 fn words_of_32_bits_count_only_where_they_cannot_have_wrapped() {
@@ -103,7 +103,7 @@ fn a_walk_of_a_host_is_no_switchs() {
     // Applications and end-to-end transport, as net-snmp says; what it receives is read.
     assert_eq!(of(72, ""), (record::HopKind::InitiatorPort, 1e8, 1));
     for bridge in [2, 6, 79] {
-        assert_eq!(of(bridge, ""), (record::HopKind::SwitchPort, 1e6, 2), "{bridge}");
+        assert_eq!(of(bridge, ""), (record::HopKind::SwitchPort, 1e6, 1), "{bridge}");
     }
     // Agents are set to say 79 on hosts as well: what else they have tells.
     for computer in [
@@ -113,8 +113,8 @@ fn a_walk_of_a_host_is_no_switchs() {
     ] {
         assert_eq!(of(79, computer), (record::HopKind::InitiatorPort, 1e8, 1), "{computer}");
         let bridge = format!("{computer}BRIDGE-MIB::dot1dBaseNumPorts.0 = INTEGER: 52 ports\n");
-        assert_eq!(of(79, &bridge), (record::HopKind::SwitchPort, 1e6, 2), "{bridge}");
-        assert_eq!(of(6, computer), (record::HopKind::SwitchPort, 1e6, 2), "{computer}");
+        assert_eq!(of(79, &bridge), (record::HopKind::SwitchPort, 1e6, 1), "{bridge}");
+        assert_eq!(of(6, computer), (record::HopKind::SwitchPort, 1e6, 1), "{computer}");
     }
 }
 
@@ -521,4 +521,98 @@ fn an_interface_of_mds_is_counted_once_where_two_commands_do() {
     near(figure(&feed, "fc1/1", Measure::Bytes(Flow::Write)), 100e6);
     near(figure(&feed, "fc1/1", Measure::Bytes(Flow::Read)), 50e6);
     assert!(figure(&feed, "fc1/1", Measure::Speed) > 0.0);
+}
+
+#[test]
+fn narrow_counters_count_where_their_port_is_too_slow_to_wrap_them() {
+    let walk = |at: u64, octets: u64, speed: u64| {
+        format!(
+            "DISMAN-EVENT-MIB::sysUpTimeInstance = Timeticks: ({}) 0:00:01.00\nIF-MIB::ifDescr[1] = STRING: Eth1\nIF-MIB::ifSpeed[1] = Gauge32: {speed}\nIF-MIB::ifInOctets[1] = Counter32: {octets}\nIF-MIB::ifHCOutOctets[1] = Counter64: {octets}\n",
+            at * 100
+        )
+    };
+    let text = walk(0, 4_000_000_000, 100_000_000) + &walk(60, 305_032_704, 100_000_000);
+    let feed = fed(text.as_bytes());
+    // It has wrapped once.
+    near(figure(&feed, "Eth1", Measure::Bytes(Flow::Write)), 1e7);
+    near(figure(&feed, "Eth1", Measure::Speed), 12.5e6);
+    // A speed of all ones says that it does not fit: such a port may have wrapped it several times.
+    let text = walk(0, 1000, u64::from(u32::MAX)) + &walk(60, 600_001_000, u64::from(u32::MAX));
+    let feed = fed(text.as_bytes());
+    assert!(figure(&feed, "Eth1", Measure::Bytes(Flow::Write)).is_nan());
+    near(figure(&feed, "Eth1", Measure::Bytes(Flow::Read)), 1e7);
+}
+
+#[test]
+fn what_does_not_change_may_be_walked_once() {
+    let counters = |at: u64| {
+        format!(
+            "SNMPv2-MIB::sysUpTime.0 = Timeticks: ({}) 0:00:01.00\nIF-MIB::ifHCInOctets.1 = Counter64: {}\n",
+            at * 100,
+            at * 10_000_000
+        )
+    };
+    // A name that ends in a zero byte is printed in hexadecimal.
+    let names = "SNMPv2-MIB::sysName.0 = STRING: sw1\nIF-MIB::ifDescr.1 = Hex-STRING: 45 74 68 31 00\nIF-MIB::ifHighSpeed.1 = Gauge32: 1000\n";
+    for text in
+        [names.to_owned() + &counters(10) + &counters(20), counters(10) + names + &counters(20)]
+    {
+        let feed = fed(text.as_bytes());
+        near(figure(&feed, "Eth1", Measure::Bytes(Flow::Write)), 1e7);
+        near(figure(&feed, "Eth1", Measure::Speed), 125e6);
+        assert_eq!(feed.places.iter().map(|p| p.device.as_str()).collect::<Vec<_>>(), ["sw1"]);
+    }
+}
+
+#[test]
+fn one_look_alone_is_said_to_be_one() {
+    let cases = [
+        "DISMAN-EVENT-MIB::sysUpTimeInstance = Timeticks: (100) 0:00:01.00\nIF-MIB::ifHCInOctets.1 = Counter64: 9\n",
+        "node_disk_reads_completed_total{device=\"sda\"} 9\n",
+        "8 0 sda 9 0 9 9 9 0 9 9 0 9 9\n",
+        "fc1/1 is up\n    9 frames input,99 bytes\n",
+    ];
+    for text in cases {
+        let Detected::Is(format) = detect(text.as_bytes()) else { panic!("{text}") };
+        let error = read("f", format, text.as_bytes(), &options()).unwrap_err();
+        assert!(error.text.contains(" alone: counters that only grow need two"), "{error}");
+    }
+}
+
+/// Releases write their lines differently: with and without blanks behind commas, and with labels.
+#[test]
+fn every_form_of_show_interface_counts_the_same() {
+    let look = |minute: u32, body: &str| {
+        format!(
+            "sw1# show clock\n10:0{minute}:00.000 UTC Sat Jan 15 2022\nsw1# show interface\nfc1/10 is up\n{body}"
+        )
+    };
+    let full = |n: u64| {
+        format!(
+            "      5 frames input,{} bytes\n        0 discards,0 errors\n      6 frames output,{} bytes\n",
+            n,
+            2 * n
+        )
+    };
+    let labels = |n: u64| {
+        format!(
+            "  Rx 5 min rate bit/sec:    77\n    Rx total frames:   13\n    Rx total bytes:    {}\n    Tx total bytes:   {}\n    TxWait 2.5us due to lack of transmit credits:    {}\n",
+            n,
+            2 * n,
+            n / 10_000
+        )
+    };
+    let spaced = |n: u64| full(n).replace(',', ", ");
+    for (first, second) in [
+        (full(7), full(6_000_000_007)),
+        (spaced(7), spaced(6_000_000_007)),
+        (labels(0), labels(6_000_000_000)),
+    ] {
+        let text = look(0, &first) + &look(1, &second);
+        let feed = fed(text.as_bytes());
+        near(figure(&feed, "fc1/10", Measure::Bytes(Flow::Write)), 1e8);
+        near(figure(&feed, "fc1/10", Measure::Bytes(Flow::Read)), 2e8);
+    }
+    let text = look(0, &labels(0)) + &look(1, &labels(6_000_000_000));
+    near(figure(&fed(text.as_bytes()), "fc1/10", Measure::CreditWait), 600_000.0 * 2.5e-6 / 60.0);
 }

@@ -352,3 +352,31 @@ fn real_iostat_and_sadf_are_read() {
         assert!((0.0..=1.0).contains(&cpu), "{command}: {cpu}");
     }
 }
+
+/// What people paste holds prompts and commands, and long names on lines of their own.
+#[test]
+fn a_pasted_session_is_read() {
+    let stamps = ["", ""];
+    let text = iostat(stamps, NEW, NEW_BOOT, NEW_ROW);
+    is_the_disk(text.as_bytes());
+    for before in [
+        "[root@db1 ~]# iostat -x 1\n",
+        "root@db1:~# iostat -x 1\n",
+        "# iostat -xdm 1\n",
+        "shell> iostat -dmx 1\n",
+        "$ iostat -x 1\n",
+        "iostat -x 1\n",
+    ] {
+        let text = before.to_owned() + &text;
+        is_the_disk(text.as_bytes());
+        // The report before the next prompt is whole.
+        is_the_disk((text.clone() + "[root@db1 ~]# \n").as_bytes());
+        is_the_disk((text + "db1:~$ ").as_bytes());
+    }
+    let long = text.replace("sda 100.00", "cciss/c0d0\n      100.00");
+    let feed = fed(long.as_bytes());
+    near(figure(&feed, "cciss/c0d0", Measure::Ops(Flow::Read)), 100.0);
+    // Old versions do not say the host's name.
+    let text = text.replace(" (db1)", "");
+    assert!(fed(text.as_bytes()).places.iter().all(|place| place.device.is_empty()));
+}
