@@ -408,14 +408,27 @@ impl Window<'_> {
         if !matches!(self.found().map(|found| &found.limit), Some(Limiter::Unknown { .. })) {
             return;
         }
-        let is_cpu = |name: &str| {
-            let kind = self.seen.hops.iter().find(|seen| seen.name == name).map(|seen| seen.kind);
-            matches!(kind, Some(HopKind::HostCpu | HopKind::VmCpu))
-        };
+        let kind =
+            |name: &str| self.seen.hops.iter().find(|seen| seen.name == name).map(|seen| seen.kind);
+        let is_cpu = |name: &str| matches!(kind(name), Some(HopKind::HostCpu | HopKind::VmCpu));
         let known = self.hops().iter().filter_map(|hop| Some((hop.utilization?, hop.hop.clone())));
-        let full: Vec<(f64, String)> =
-            known.filter(|(share, name)| *share >= CPU_FULL && is_cpu(name)).take(MOST).collect();
-        for (share, name) in full {
+        let full = known.filter(|(share, name)| *share >= CPU_FULL && is_cpu(name)).take(MOST);
+        let full: Vec<(f64, String, bool)> = full
+            .map(|(share, name)| (share, name.clone(), kind(&name) == Some(HopKind::VmCpu)))
+            .collect();
+        for (share, name, own) in full {
+            if own {
+                // A generator counts its own time, and no other program's.
+                let text = format!(
+                    "{name} was full, {} of a processor at means of {}: consistent with the generator's own thread as the limit",
+                    part(share),
+                    self.sample()
+                );
+                let next =
+                    "run more jobs or threads, or cheaper operations: if throughput grows, it was";
+                self.say("processors-full", &name, text, next);
+                continue;
+            }
             let text = format!(
                 "{name} was full, {} busy at means of {}: consistent with processors as the limit of this load, or with other programs that take them",
                 part(share),

@@ -11,7 +11,8 @@ use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
 use crate::hop_signs::SOFTIRQ_BOUND;
 use crate::step::StepData;
-use record::{CounterId, Fact, HopKind, Loop, Meaning, Source};
+use record::{CounterId, Fact, HopKind, Loop, Meaning, Source, SourceKind};
+use std::collections::BTreeSet;
 
 /// Hops at most; a record that names more is not one of ours, and the rest is left out.
 const HOPS_MAX: usize = 65_536;
@@ -116,9 +117,14 @@ impl Observed {
         cross(&mut seen);
         sum_up(&mut seen);
         if figures.is_test() {
-            // Hops that counted nothing, of a file whose loads are here, are those of its other tests.
-            let here = |hop: &ObservedHop| step.workers.iter().any(|w| w.source.agent == hop.agent);
-            seen.iter_mut().filter(|hop| hop.silent && here(hop)).for_each(|hop| hop.summed = true);
+            // Hops that counted nothing, of a file that has loads, are those of other tests.
+            let loaded: BTreeSet<&str> = sources
+                .iter()
+                .filter(|source| source.kind == SourceKind::Worker)
+                .map(|source| source.agent.as_str())
+                .collect();
+            let other = |hop: &ObservedHop| hop.silent && loaded.contains(hop.agent.as_str());
+            seen.iter_mut().filter(|hop| other(hop)).for_each(|hop| hop.summed = true);
         }
         for hop in &mut seen {
             hop.load.latency_share =

@@ -98,7 +98,7 @@ impl Book<'_> {
         Ok(())
     }
 
-    fn event(&mut self, level: Level, code: &str, text: &str) -> Result<(), RecordError> {
+    pub fn event(&mut self, level: Level, code: &str, text: &str) -> Result<(), RecordError> {
         let (code, text) = (code.to_owned(), text.to_owned());
         self.writer.event(&Event { at: Ns::ZERO, step: None, source: None, level, code, text })
     }

@@ -168,9 +168,12 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
     if text.contains("<Results>") && text.contains("<ComputerName>") {
         return Some(F::DiskspdXml);
     }
-    // A shell's words may stand before fio's document.
+    // A shell's words may stand before a document.
     if text.contains("\"fio version\"") {
         return Some(F::FioJson);
+    }
+    if text.contains("\"version\"") && text.contains("\"iperf 3") {
+        return Some(F::Iperf3);
     }
     let prompt = text.lines().next().is_some_and(super::lines::is_prompt);
     if text.starts_with('{') || text.starts_with('[') && !prompt {

@@ -42,6 +42,7 @@ pub fn settle(feeds: &mut [Feed], topology: &Topology) {
         feed.note(Level::Info, "one-host", text);
     }
     turn(feeds, topology);
+    super::ends::count_once(feeds);
 }
 
 /// A file that does not say its host has the one to which the topology gives the file's name.

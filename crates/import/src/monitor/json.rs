@@ -2,6 +2,7 @@
 //! cut off. Each is mended and counted; what cannot be mended is a mistake at its place.
 
 use super::error::ReadError;
+use super::lines::is_prompt;
 
 /// Nesting at most.
 const DEEP: usize = 64;
@@ -107,7 +108,12 @@ pub(super) fn documents(text: &str) -> Result<(Vec<Json>, Mended), ReadError> {
         parser.blank();
         match parser.bytes.get(parser.at) {
             None => break,
+            Some(b'[') if is_prompt(parser.line()) => parser.skip_line(),
             Some(b'{' | b'[') => out.push(parser.value(0)?),
+            // `^C{`: a document begins behind what a terminal shows.
+            Some(_) if parser.line().trim_end().ends_with('{') => {
+                parser.at += parser.line().trim_end().len() - 1;
+            }
             Some(_) => parser.skip_line(),
         }
     }
@@ -127,6 +133,12 @@ impl Parser<'_> {
         while self.bytes.get(self.at).is_some_and(|b| b.is_ascii_whitespace() || *b == 0) {
             self.at += 1;
         }
+    }
+
+    /// What is left of the line.
+    fn line(&self) -> &str {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        rest.split('\n').next().unwrap_or(rest)
     }
 
     fn skip_line(&mut self) {

@@ -11,6 +11,7 @@ mod counters;
 mod covered;
 mod derive;
 mod digest;
+mod ends;
 mod error;
 mod esxtop;
 mod format;
@@ -44,6 +45,7 @@ mod xml;
 pub use clocks::{Offset, Refusal, Series, align, offsets};
 pub use collect::{COLLECTIONS, Collection};
 pub use digest::Digested;
+pub use ends::Transfer;
 pub use error::ReadError;
 pub use format::{Detected, HEAD, MonitorFormat, detect};
 pub use hosts::settle;
@@ -90,8 +92,8 @@ pub fn read(
         MonitorFormat::SadfJson => sysstat::sadf_json(name, from, options),
         MonitorFormat::SadfXml => sysstat::sadf_xml(name, from, options),
         MonitorFormat::Pdh => pdh::read(name, from, options),
-        MonitorFormat::FioJson => results::fio(name, from),
-        MonitorFormat::Iperf3 => results::iperf3(name, from),
+        MonitorFormat::FioJson => results::fio::read(name, from),
+        MonitorFormat::Iperf3 => results::iperf3::read(name, from),
         MonitorFormat::Iometer => results::iometer::read(name, from, options),
         MonitorFormat::Vdbench => results::vdbench::read(name, from, options),
         MonitorFormat::DiskspdXml => results::windows::diskspd(name, from, options),

@@ -3,6 +3,7 @@
 //! A cell without a number is absent (NaN), which is never zero. Values are rates, means and levels of their interval in base
 //! units: operations and bytes a second, nanoseconds, shares from 0 to 1.
 
+use super::ends::Transfer;
 use super::error::ReadError;
 use super::format::MonitorFormat;
 use record::{HopKind, Level};
@@ -141,6 +142,10 @@ pub struct Feed {
     pub aliases: Vec<(String, String)>,
     /// What the machines of devices are known by: device, kind of identity, identity.
     pub machines: Vec<(String, &'static str, String)>,
+    /// The transfers that places saw one end of, by the addresses of both.
+    pub flows: Vec<(usize, String)>,
+    /// Transfers of which it saw one end.
+    pub transfers: Vec<Transfer>,
     /// Tests of a file of results, with their times: windows unless the user names others.
     pub tests: Vec<(String, Span)>,
     by_name: BTreeMap<(HopKind, String, String), usize>,
@@ -160,6 +165,8 @@ impl Feed {
             assumed: Vec::new(),
             aliases: Vec::new(),
             machines: Vec::new(),
+            flows: Vec::new(),
+            transfers: Vec::new(),
             tests: Vec::new(),
             by_name: BTreeMap::new(),
             by_measure: BTreeMap::new(),
@@ -227,6 +234,15 @@ impl Feed {
     pub fn put(&mut self, row: usize, place: usize, measure: Measure, value: f64) {
         let column = self.column(place, measure);
         self.set(column, row, value);
+    }
+
+    /// Takes back what was said of a measure of a place in some rows.
+    pub(super) fn blank(&mut self, place: usize, measure: Measure, rows: Range<usize>) {
+        if let Some(at) = self.by_measure.get(&(place, measure)) {
+            let values = &mut self.columns[*at].values;
+            let end = rows.end.min(values.len());
+            values[rows.start.min(end)..end].fill(f32::NAN);
+        }
     }
 
     /// Takes back what was said of a measure of a place.

@@ -9,7 +9,9 @@ use record::{HopKind, SourceId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hops and loads that a record holds at most: the busiest.
-const PLACES_MAX: usize = 512;
+const PLACES_MAX: usize = 2500;
+/// Hops and loads that it holds however many counters they have.
+const PLACES_LEAST: usize = 24;
 /// Counters that a record holds at most for all of its places and steps.
 const COUNTERS_MAX: usize = 1_200_000;
 
@@ -46,14 +48,20 @@ pub(super) struct Written<'a> {
     pub saturated: Option<f64>,
 }
 
+/// The places that are written, and those that carry something and are not.
+pub(super) struct Chosen<'a> {
+    pub kept: Vec<Written<'a>>,
+    dropped: Vec<Dropped>,
+}
+
+/// The kind of a place and what it carries.
+type Dropped = (HopKind, f64);
+
 /// The places that are written: all, or the busiest of each kind where there are too many.
-pub(super) fn chosen<'a>(feeds: &'a [Feed], joined: &Joined) -> Vec<Written<'a>> {
+pub(super) fn chosen<'a>(feeds: &'a [Feed], joined: &Joined) -> Chosen<'a> {
     let hosts: BTreeSet<String> =
         feeds.iter().flat_map(|f| f.places.iter().map(|p| joined.device(&p.device))).collect();
     let several = hosts.iter().filter(|host| !host.is_empty()).count() > 1;
-    let rows: usize = feeds.iter().map(|f| f.rows.len()).max().unwrap_or(1);
-    // About eight counters a place, in about two windows as long as the file.
-    let most = (COUNTERS_MAX / (rows * 16).max(1)).clamp(24, PLACES_MAX);
     let mut all: Vec<(f64, Written<'_>)> = Vec::new();
     // A place of several files has the name that the first of them gives it; no other place of its kind has that.
     let mut names: BTreeMap<usize, (String, String, HopKind)> = BTreeMap::new();
@@ -97,15 +105,7 @@ pub(super) fn chosen<'a>(feeds: &'a [Feed], joined: &Joined) -> Vec<Written<'a>>
         }
     }
     all.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
-    let mut of_kind: BTreeMap<HopKind, usize> = BTreeMap::new();
-    let mut kept: Vec<Written<'_>> = Vec::new();
-    for (_, written) in all {
-        let count = of_kind.entry(written.of.kind).or_default();
-        *count += 1;
-        if *count <= most / 2 && kept.len() < most {
-            kept.push(written);
-        }
-    }
+    let (mut kept, dropped) = busiest(all);
     kept.sort_by(|a, b| {
         let of = |p: &Written<'_>| (order_of(p.kind), p.group, p.file);
         order_of(a.kind)
@@ -113,7 +113,40 @@ pub(super) fn chosen<'a>(feeds: &'a [Feed], joined: &Joined) -> Vec<Written<'a>>
             .then_with(|| a.name.cmp(&b.name))
             .then(of(a).cmp(&of(b)))
     });
-    kept
+    Chosen { kept, dropped }
+}
+
+/// As many places as a record holds, of those in the order of what they carry: of one kind half of them at most.
+fn busiest(all: Vec<(f64, Written<'_>)>) -> (Vec<Written<'_>>, Vec<Dropped>) {
+    let mut of_kind: BTreeMap<HopKind, [usize; 2]> = BTreeMap::new();
+    let [mut count, mut counters] = [0; 2];
+    let (mut kept, mut dropped) = (Vec::new(), Vec::new());
+    for (weight, written) in all {
+        // About eight counters a place, in about two windows as long as the file.
+        let cost = written.feed.rows.len() * 16;
+        let of = of_kind.entry(written.of.kind).or_default();
+        let room = |count: usize, counters: usize, part: usize| {
+            count < PLACES_LEAST / part
+                || count < PLACES_MAX / part && counters + cost <= COUNTERS_MAX / part
+        };
+        if room(count, counters, 1) && room(of[0], of[1], 2) {
+            (count, counters) = (count + 1, counters + cost);
+            *of = [of[0] + 1, of[1] + cost];
+            kept.push(written);
+        } else if weight > 0.0 && !written.of.within {
+            dropped.push((written.of.kind, weight));
+        }
+    }
+    (kept, dropped)
+}
+
+/// How much of the load is of places that a record has no room for: their number, and their share of all.
+pub(super) fn left_out(chosen: &Chosen<'_>, level: &[HopKind]) -> Option<(usize, f64)> {
+    let lost: Vec<f64> =
+        chosen.dropped.iter().filter(|(kind, _)| level.contains(kind)).map(|of| of.1).collect();
+    let here = chosen.kept.iter().filter(|p| level.contains(&p.of.kind) && !p.of.within);
+    let all: f64 = here.map(weight).chain(lost.iter().copied()).sum();
+    (!lost.is_empty()).then(|| (lost.len(), lost.iter().sum::<f64>() / all.max(1.0)))
 }
 
 /// Kinds in the order of a path, from the guest to the device.

@@ -60,19 +60,15 @@ pub(super) fn settle(feed: &mut Feed, told: &BTreeMap<usize, PortKind>) {
         }
     }
     // More than all others carry does not pass through them: what it is stacked on is not in the file.
-    let alone = within.clone();
+    let mut below: BTreeMap<(HopKind, &str), f64> = BTreeMap::new();
+    for (at, place) in feed.places.iter().enumerate().filter(|(at, _)| !within[*at]) {
+        *below.entry((place.kind, &place.device)).or_default() += carried(feed, at);
+    }
     for (at, place) in feed.places.iter().enumerate() {
-        if !alone[at] || !passes_on(&place.name, told.get(&at).copied()) {
-            continue;
+        if within[at] && passes_on(&place.name, told.get(&at).copied()) {
+            let all = below.get(&(place.kind, place.device.as_str()));
+            within[at] = all.is_none_or(|all| carried(feed, at) <= all * ROUNDING);
         }
-        let beside = |of: &usize| {
-            let other = &feed.places[*of];
-            !alone[*of] && (other.kind, &other.device) == (place.kind, &place.device)
-        };
-        let below: Vec<f64> =
-            (0..feed.places.len()).filter(beside).map(|of| carried(feed, of)).collect();
-        let all: f64 = below.iter().sum();
-        within[at] = below.is_empty() || carried(feed, at) <= all * ROUNDING;
     }
     for (place, within) in feed.places.iter_mut().zip(within) {
         if place.kind == HopKind::BlockDevice || is_port(place.kind) {

@@ -17,6 +17,8 @@ const UNEVEN: f64 = 1.15;
 const INCIDENT: f64 = 3.0;
 /// Incidents that are shown.
 const INCIDENTS: usize = 3;
+/// Letters from which on the name of a test is not made longer.
+const NAME: usize = 60;
 /// Tests of files of results that become windows.
 const TESTS_MAX: usize = 200;
 /// Operations a second below which a latency says nothing.
@@ -51,35 +53,44 @@ pub(super) struct Load {
     pub latency: Option<f64>,
 }
 
-/// The tests of files of results as windows, where they are several. Files of machines that ran a test together tell of one.
-pub(super) fn of_tests(feeds: &[Feed]) -> Vec<NamedWindow> {
+/// The tests of files of results as windows, where they are several, and how many there are. Files of machines that ran a test
+/// together tell of one.
+pub(super) fn of_tests(feeds: &[Feed]) -> (Vec<NamedWindow>, usize) {
     // With the number of the file that told of it last.
-    let mut all: Vec<(&str, Span, usize)> = Vec::new();
+    let mut all: Vec<(String, Span, usize)> = Vec::new();
+    let mut more = 0;
     for (file, feed) in feeds.iter().enumerate() {
         for (name, span) in &feed.tests {
             let room = all.len() < TESTS_MAX;
-            let together = |(other, of, told): &&mut (&str, Span, usize)| {
+            let together = |(other, of, told): &&mut (String, Span, usize)| {
                 let shared = of.to.min(span.to) - of.from.max(span.from);
                 let least = (of.to - of.from).min(span.to - span.from);
-                *other == name && *told != file && shared * 2 > least
+                let longer = (of.to - of.from).max(span.to - span.from);
+                let same = other == name && shared * 2 > least;
+                // Tests of other names, where they are of one time to a tenth.
+                *told != file && (same || shared > longer / 10 * 9)
             };
             match all.iter_mut().find(together) {
-                Some((_, of, told)) => {
+                Some((other, of, told)) => {
                     (of.from, of.to) = (of.from.min(span.from), of.to.max(span.to));
                     *told = file;
+                    if other != name && other.len() < NAME {
+                        *other = format!("{other} and {name}");
+                    }
                 }
-                None if room => all.push((name, *span, file)),
-                None => {}
+                None if room => all.push((name.clone(), *span, file)),
+                None => more += 1,
             }
         }
     }
-    let window = |(name, span, _): &(&str, Span, usize)| {
-        let before = |(other, of, _): &&(&str, Span, usize)| other == name && of.from < span.from;
+    let window = |(name, span, _): &(String, Span, usize)| {
+        let before = |(other, of, _): &&(String, Span, usize)| other == name && of.from < span.from;
         let again = all.iter().filter(before).count();
-        let name = if again > 0 { format!("{name} ({})", again + 1) } else { (*name).to_owned() };
+        let name = if again > 0 { format!("{name} ({})", again + 1) } else { name.clone() };
         NamedWindow { name, span: *span }
     };
-    if all.len() > 1 { all.iter().map(window).collect() } else { Vec::new() }
+    let windows = if all.len() > 1 { all.iter().map(window).collect() } else { Vec::new() };
+    (windows, all.len() + more)
 }
 
 /// The longest time without a gap, by rows.

@@ -8,7 +8,7 @@ use super::book::{Book, TEST};
 use super::covered::Covered;
 use super::join::Joined;
 use super::model::{Feed, Measure};
-use super::places::{chosen, level, number, time_line};
+use super::places::{chosen, left_out, level, number, time_line};
 use super::topology::Topology;
 use super::window::{NamedWindow, Window, of_tests, windows};
 use clock::Ns;
@@ -105,14 +105,16 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
         return Err(WriteError::Undated(undated.name.clone()));
     }
     let joined = Joined::of(order.feeds, order.topology);
-    let mut places = chosen(order.feeds, &joined);
-    let level = level(&places).ok_or_else(|| unloaded(order.feeds))?;
+    let chosen = chosen(order.feeds, &joined);
+    let level = level(&chosen.kept).ok_or_else(|| unloaded(order.feeds))?;
+    let left_out = left_out(&chosen, level);
+    let mut places = chosen.kept;
     number(&mut places, level);
     let (rows, loads) = time_line(&places);
     if rows.is_empty() {
         return Err(no_load(order.feeds));
     }
-    let tests = of_tests(order.feeds);
+    let (tests, all_tests) = of_tests(order.feeds);
     let named = if order.windows.is_empty() { &tests } else { order.windows };
     let windows = windows(&rows, &loads, named);
     let of_tests = order.windows.is_empty() && !tests.is_empty();
@@ -139,6 +141,18 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     let mut book = Book { writer, zero, known, covered, setting, unknown, rests };
     book.provenance(order, &rows)?;
     book.joins(&joined, &places)?;
+    if let Some((count, share)) = left_out {
+        let text = format!(
+            "{count} places with {:.2}% of all that was read and written are left out: a record holds the busiest",
+            share * 100.0
+        );
+        book.event(Level::Warning, "places-left-out", &text)?;
+    }
+    if !tests.is_empty() && all_tests > tests.len() && order.windows.is_empty() {
+        let text =
+            format!("{all_tests} tests are in the files: the first {} are shown", tests.len());
+        book.event(Level::Warning, "tests-left-out", &text)?;
+    }
     book.sources(&places)?;
     for (index, window) in (0..).zip(&windows) {
         book.step(index, window, &places)?;

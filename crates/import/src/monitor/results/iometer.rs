@@ -10,7 +10,7 @@ use super::super::lines::whole;
 use super::super::model::{Feed, Flow, Leg, Measure, Place, Span, length_of};
 use super::super::number::number;
 use super::super::stamp::moment;
-use super::{MOST, follow};
+use super::{MOST, alone};
 use record::HopKind;
 use std::io::BufRead;
 
@@ -154,7 +154,14 @@ fn fill(feed: &mut Feed, test: &Test<'_>) {
         _ => return,
     };
     let specification = rows.iter().find_map(|row| row.cells.get(2)).filter(|n| !n.is_empty());
-    let at = follow(feed, span, specification.unwrap_or(&"test"));
+    let specification = specification.copied().unwrap_or("test");
+    // The same specification is run at several depths.
+    let depth = rows.iter().find_map(|row| test.cell(row, "Queue Depth"));
+    let name = match depth.filter(|depth| *depth > 0.0) {
+        Some(depth) => format!("{specification}, depth {depth}"),
+        None => specification.to_owned(),
+    };
+    let at = alone(feed, span, &name);
     for row in rows {
         let device = if row.manager.is_empty() { "" } else { &row.manager };
         let label = match sort {

@@ -43,18 +43,19 @@ pub(in super::super) fn diskspd(
     let root = document(&mut feed, from)?;
     let text = |path: &str| root.path(path).and_then(Json::text).unwrap_or_default().to_owned();
     let host = text("Results/System/ComputerName");
-    let began = text("Results/System/RunTime");
+    let ended = text("Results/System/RunTime");
     // In UTC, whatever the zone of other files is.
     let utc = Calendar { zone: Some(TimeZone::UTC), ..options.calendar.clone() };
-    let began = moment(began.trim_end_matches("UTC").trim(), &utc, 0).unwrap_or(0);
-    let mut spans = Vec::new();
-    each(&root, "TimeSpan", &mut |span| spans.push(span));
+    let ended = moment(ended.trim_end_matches("UTC").trim(), &utc, 0);
+    let mut all = Vec::new();
+    each(&root, "TimeSpan", &mut |span| all.push(span));
     // The profile holds time spans too, without results.
-    spans.retain(|span| number(span, "TestTimeSeconds").is_some_and(|s| s > 0.0));
-    let mut from = began;
-    for (nth, span) in spans.iter().enumerate() {
+    let is_result = |span: &&&Json| number(span, "TestTimeSeconds").is_some_and(|s| s > 0.0);
+    let (spans, planned): (Vec<&Json>, Vec<&Json>) = all.iter().partition(is_result);
+    let times = times(&spans, &planned, ended);
+    for (nth, (span, lasting)) in spans.iter().zip(times).enumerate() {
         let seconds = number(span, "TestTimeSeconds").unwrap_or(0.0);
-        let Some(lasting) = Span::lasting(from, seconds) else { continue };
+        let Some(lasting) = lasting else { continue };
         let row = follow(&mut feed, lasting, &format!("time span {}", nth + 1));
         targets(&mut feed, row, span, &host, seconds);
         if let Some(used) = number(span, "CpuUtilization/Average/UsagePercent") {
@@ -64,9 +65,31 @@ pub(in super::super) fn diskspd(
                 feed.put(row, place, Measure::Processors, count);
             }
         }
-        from = lasting.to;
     }
     feed.finish()
+}
+
+/// When each time span was measured. `RunTime` is told after the last one; between them are the warm-ups and cool-downs of the
+/// profile.
+fn times(spans: &[&Json], planned: &[&Json], ended: Option<i64>) -> Vec<Option<Span>> {
+    let plan = |nth: usize, key: &str| {
+        let of = planned.get(nth).filter(|_| planned.len() == spans.len());
+        of.and_then(|of| number(of, key)).unwrap_or(0.0)
+    };
+    let mut left: f64 = 0.0;
+    let mut before: Vec<f64> = Vec::new();
+    for (nth, span) in spans.iter().enumerate().rev() {
+        left += plan(nth, "Cooldown") + number(span, "TestTimeSeconds").unwrap_or(0.0);
+        before.push(left);
+        left += plan(nth, "Warmup");
+    }
+    // Without a date the first begins at zero.
+    let ended = ended.unwrap_or((left * 1e9) as i64);
+    let of = |(span, before): (&&Json, f64)| {
+        let from = ended.checked_sub((before * 1e9) as i64)?;
+        Span::lasting(from, number(span, "TestTimeSeconds")?)
+    };
+    spans.iter().zip(before.into_iter().rev()).map(of).collect()
 }
 
 /// What all threads did to each target.

@@ -8,6 +8,7 @@ mod pdh;
 mod proc;
 mod record_of;
 mod results;
+mod runs;
 mod stacked;
 mod switches;
 mod texts;

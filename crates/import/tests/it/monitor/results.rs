@@ -234,7 +234,10 @@ fn diskspds_threads_are_added_up_by_target() {
     sides(&feed, "a.dat", [400.0, 100.0], [400.0 * 8192.0, 100.0 * 8192.0], [2.5 * MS, f64::NAN]);
     sides(&feed, "b.dat", [10.0, 0.0], [10.0 * 8192.0, 0.0], [4.0 * MS, f64::NAN]);
     near(figure(&feed, "host.cpu", Measure::Cpu), 0.125);
-    assert_eq!(feed.rows[0].from, 1_715_072_400_000_000_000);
+    // `RunTime` is told when all is over.
+    assert_eq!(feed.rows[0].to, 1_715_072_400_000_000_000);
+    let slow = text.replace("</Duration>", "</Duration><Warmup>5</Warmup><Cooldown>2</Cooldown>");
+    assert_eq!(fed(slow.as_bytes()).rows[0].to, 1_715_072_398_000_000_000);
     cut_anywhere(text.as_bytes(), MonitorFormat::DiskspdXml);
     // Machines that ran one test together, a second apart; and one that ran it an hour later.
     let machine =
@@ -247,7 +250,10 @@ fn diskspds_threads_are_added_up_by_target() {
     assert_eq!(names, ["whole", "time span 1", "time span 1 (2)"]);
     // It says that it is UTC: the user's zone is that of other files.
     let feed = read("f", feed.format, text.as_bytes(), &elsewhere()).unwrap();
-    assert_eq!(feed.rows[0].from, 1_715_072_400_000_000_000);
+    // `RunTime` is told when all is over.
+    assert_eq!(feed.rows[0].to, 1_715_072_400_000_000_000);
+    let slow = text.replace("</Duration>", "</Duration><Warmup>5</Warmup><Cooldown>2</Cooldown>");
+    assert_eq!(fed(slow.as_bytes()).rows[0].to, 1_715_072_398_000_000_000);
 }
 
 #[test]
