@@ -180,12 +180,7 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
 impl Reader<'_> {
     fn line(&mut self, number: u64, line: &str) -> Result<(), ReadError> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // A shell's prompt with the command, or behind the last report.
-        let command = || {
-            let first = self.columns.is_empty() && words.iter().take(3).any(|w| is_command(w));
-            is_prompt(line) || first && words.iter().all(|word| !word.starts_with("Device"))
-        };
-        if words.is_empty() || command() {
+        if words.is_empty() || self.is_shell(line, &words) {
             self.columns.clear();
             return Ok(());
         }
@@ -250,6 +245,12 @@ impl Reader<'_> {
             1,
             format!("neither a header, a time stamp nor a device of iostat: `{}`", short(line)),
         ))
+    }
+
+    /// Whether a line is a shell's: with the command before the first report, or a prompt behind the last.
+    fn is_shell(&self, line: &str, words: &[&str]) -> bool {
+        let first = self.columns.is_empty() && words.iter().take(3).any(|w| is_command(w));
+        is_prompt(line) || first && words.iter().all(|word| !word.starts_with("Device"))
     }
 
     /// Begins a report.

@@ -147,23 +147,32 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
         let at = own.or(date).unwrap_or(page * options.interval.unwrap_or(0));
         out.push(Sample { name, labels, at, value });
     }
-    let by_clock = undated.iter().all(|(_, page)| told.contains_key(page));
-    if by_clock && options.interval.is_none() {
-        undated.iter().for_each(|(sample, page)| out[*sample].at = told[page]);
-    } else if page == 0 && undated.len() == out.len() && !out.is_empty() {
-        return Err(ReadError::new(
-            1,
-            1,
-            "one page alone: counters that only grow need two; take the page again after a minute, into the same file",
-        ));
-    } else if !undated.is_empty() && options.interval.is_none() {
-        return Err(ReadError::new(
-            1,
-            1,
-            "pages without the time of each: `--interval` says how long lies between, or write `# time SECONDS` before each",
-        ));
-    }
+    dated(&mut out, &undated, (page, &told), options)?;
     Ok(out)
+}
+
+/// Gives samples without a time that of their page, as its clock told it.
+fn dated(
+    out: &mut [Sample],
+    undated: &[(usize, i64)],
+    (page, told): (i64, &BTreeMap<i64, i64>),
+    options: &Options,
+) -> Result<(), ReadError> {
+    let by_clock = undated.iter().all(|(_, page)| told.contains_key(page));
+    let text = match options.interval {
+        Some(_) => return Ok(()),
+        None if by_clock => {
+            undated.iter().for_each(|(sample, page)| out[*sample].at = told[page]);
+            return Ok(());
+        }
+        None if page == 0 && undated.len() == out.len() => {
+            "one page alone: counters that only grow need two; take the page again after a minute, into the same file"
+        }
+        None => {
+            "pages without the time of each: `--interval` says how long lies between, or write `# time SECONDS` before each"
+        }
+    };
+    Err(ReadError::new(1, 1, text))
 }
 
 /// The time of a sample: milliseconds, in OpenMetrics seconds.

@@ -8,6 +8,7 @@ use super::super::model::{Feed, Flow, Measure, Place, Span, moment_at};
 use super::number;
 use record::{HopKind, Level};
 use std::io::BufRead;
+use std::ops::Range;
 
 /// By so much rounded intervals may overlap.
 const MILLISECOND: i64 = 1_000_000;
@@ -125,13 +126,7 @@ fn document(feed: &mut Feed, json: &Json) {
             feed.put(row, place, Measure::Discards, again / (to - from));
         }
     }
-    if left_out > 0 {
-        let text = format!(
-            "{}: {left_out} intervals of a test are at the same time as another's, and left out",
-            feed.name
-        );
-        feed.note(Level::Warning, "at-once", text);
-    }
+    at_once(feed, left_out);
     let Some(whole) = feed.rows.get(first).zip(feed.rows.last()) else { return };
     let whole = Span { from: whole.0.from, to: whole.1.to };
     feed.tests.push((test_of(json, serves == reverse), whole));
@@ -140,13 +135,28 @@ fn document(feed: &mut Feed, json: &Json) {
         let rows = first..feed.rows.len();
         feed.transfers.push(Transfer { name: cookie.to_owned(), place, rows });
     }
-    for (side, who) in [("host", local), ("remote", remote)] {
+    processors(feed, json, [local, remote], first..feed.rows.len());
+}
+
+/// Says that intervals were left out.
+fn at_once(feed: &mut Feed, left_out: u32) {
+    if left_out > 0 {
+        let text = format!(
+            "{}: {left_out} intervals of a test are at the same time as another's, and left out",
+            feed.name
+        );
+        feed.note(Level::Warning, "at-once", text);
+    }
+}
+
+/// The processor time of both ends in the rows of a test.
+fn processors(feed: &mut Feed, json: &Json, ends: [&str; 2], rows: Range<usize>) {
+    for (side, who) in ["host", "remote"].into_iter().zip(ends) {
         let cpu = number(json, &format!("end/cpu_utilization_percent/{side}_total"));
         // Of one core; several threads may have had more, of an unknown number of cores.
         let Some(cpu) = cpu.filter(|cpu| *cpu <= 100.5) else { continue };
         let place = feed.place(Place::new(HopKind::VmCpu, format!("{who}.iperf3"), who));
-        (first..feed.rows.len())
-            .for_each(|row| feed.put(row, place, Measure::Cpu, (cpu / 100.0).min(1.0)));
+        rows.clone().for_each(|row| feed.put(row, place, Measure::Cpu, (cpu / 100.0).min(1.0)));
     }
 }
 
