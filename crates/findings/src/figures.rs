@@ -359,11 +359,11 @@ impl Completeness {
 
 impl Figures {
     pub(crate) fn of(pool: &Pool) -> Figures {
-        let of = |kind: usize| pool.others[kind].as_ref().map(|tally| pool.flow(tally));
+        let of = |kind: usize| pool.others[kind].as_ref().map(|tally| pool.flow(tally, 0));
         Figures {
-            read: pool.flow(&pool.read),
-            write: pool.flow(&pool.write),
-            both: pool.flow(&pool.both()),
+            read: pool.flow(&pool.read, pool.untimed[0]),
+            write: pool.flow(&pool.write, pool.untimed[1]),
+            both: pool.flow(&pool.both(), pool.untimed.iter().sum()),
             others: OtherFigures { trim: of(0), zeroes: of(1), flush: of(2) },
             transactions_per_s: pool.transactions_per_s,
             in_flight: pool.in_flight,

@@ -47,6 +47,7 @@ mod quantity;
 mod ratio;
 mod rounding;
 mod run;
+mod samples;
 mod scaled;
 #[cfg(feature = "schema")]
 mod schema;

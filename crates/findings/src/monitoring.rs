@@ -5,8 +5,10 @@
 //! nothing of the time outside of it; each statement says its window and its samples.
 
 use crate::attribution::{Attribution, HopLoad, Limiter};
-use crate::figures::{Loops, StepFigures};
+use crate::figures::{Figures, Loops, StepFigures};
 use crate::headroom;
+use crate::pool::untimed;
+use crate::samples::Samples;
 use crate::step::StepData;
 use record::{CounterId, HopKind, Source};
 use serde::Serialize;
@@ -28,6 +30,10 @@ const UNEVEN: f64 = 1.5;
 const INCIDENT: f64 = 2.0;
 /// Processors are full from this share on.
 const CPU_FULL: f64 = 0.95;
+/// From this part of the operations on nothing is said of those whose latency is not known.
+const TIMED: f64 = 0.95;
+/// A place is full from here on in a sample.
+const FULL: f64 = 0.97;
 /// Statements of one sort for a window.
 const MOST: usize = 3;
 
@@ -50,9 +56,9 @@ pub struct MonitoringFinding {
 /// What a window shows beside its figures.
 pub(crate) struct Seen {
     step: u32,
-    /// Seconds of a sample.
-    resolution: f64,
     seconds: f64,
+    /// The part of the operations whose latency is known; 1 where none is.
+    timed: f64,
     hops: Vec<SeenHop>,
 }
 
@@ -65,6 +71,9 @@ struct SeenHop {
     snapshot: Option<f64>,
     little: Option<f64>,
     bytes: Option<f64>,
+    /// What a port of a switch sends.
+    sent: Option<f64>,
+    samples: Option<Samples>,
 }
 
 impl Seen {
@@ -73,6 +82,7 @@ impl Seen {
         if figures.loops != Loops::Observed {
             return None;
         }
+        let samples = Samples::of(step);
         let amount = |source: &Source, id| step.integrals.amount(source.id, id);
         let hop = |source: &Source| {
             let kind = source.hop()?;
@@ -92,18 +102,25 @@ impl Seen {
                 snapshot: step.integrals.mean(source.id, CounterId::QueueDepthEnd),
                 little: step.integrals.mean(source.id, CounterId::SlotsUsed),
                 bytes: read.or(write).map(|_| read.unwrap_or(0.0) + write.unwrap_or(0.0)),
+                sent: read,
+                samples: samples.get(source.name.as_str()).copied(),
             })
         };
-        let lengths = step.counters.iter().map(|(_, c)| c.to.since(c.from).as_secs_f64());
-        let mut lengths: Vec<f64> = lengths.take(1000).collect();
-        lengths.sort_by(f64::total_cmp);
         Some(Seen {
             step: figures.index,
-            resolution: lengths.get(lengths.len() / 2).copied().unwrap_or(0.0),
+            timed: timed(step),
             seconds: step.integrals.seconds(),
             hops: sources.iter().filter_map(hop).collect(),
         })
     }
+}
+
+/// The part of the operations of a step whose latency is known; 1 where none is.
+fn timed(step: &StepData) -> f64 {
+    let tallies = || step.workers.iter().flat_map(|worker| worker.tallies());
+    let ops: u64 = tallies().map(|tally| tally.ops).sum();
+    let without: u64 = tallies().map(untimed).sum();
+    if without == ops { 1.0 } else { (ops - without) as f64 / ops as f64 }
 }
 
 /// All statements, by window.
@@ -118,6 +135,7 @@ pub(crate) fn findings(seen: &[Seen], steps: &[StepFigures]) -> Vec<MonitoringFi
             about.incident();
             about.neighbour();
         }
+        about.some();
         about.latency();
         about.snapshots();
         about.credit();
@@ -129,6 +147,9 @@ pub(crate) fn findings(seen: &[Seen], steps: &[StepFigures]) -> Vec<MonitoringFi
     }
     out
 }
+
+/// What a group is compared by.
+type Amount = fn(&Figures) -> f64;
 
 struct Window<'a> {
     seen: &'a Seen,
@@ -151,12 +172,21 @@ impl Window<'_> {
         self.found().map(|found| found.hops.as_slice()).unwrap_or_default()
     }
 
-    /// `20 s` or `5 min`: the samples.
-    fn sample(&self) -> String {
-        match self.seen.resolution {
+    /// `20 s` or `5 min`: the samples of a hop.
+    fn sample(&self, hop: &str) -> String {
+        match self.samples(hop).map_or(0.0, |of| of.seconds) {
             s if s >= 120.0 => format!("{} min", count((s / 60.0).round())),
             s => format!("{} s", count((s * 10.0).round() / 10.0)),
         }
+    }
+
+    fn samples(&self, hop: &str) -> Option<Samples> {
+        self.seen.hops.iter().find(|seen| seen.name == hop)?.samples
+    }
+
+    /// How full a hop was in its fullest sample.
+    fn fullest(&self, hop: &str, mean: f64) -> f64 {
+        (mean * self.samples(hop).map_or(1.0, |of| of.peak)).min(1.0).max(mean)
     }
 
     /// A window whose latency is far above that of the whole.
@@ -173,6 +203,19 @@ impl Window<'_> {
             ms(usual)
         );
         self.say("incident", "", text, "");
+    }
+
+    /// A mean latency that is not of all operations.
+    fn some(&mut self) {
+        let known = self.seen.timed;
+        if let Some(mean) = self.step.total.both.mean_ns.filter(|_| known < TIMED) {
+            let text = format!(
+                "latency is known of {} of the operations: {} is the mean of these",
+                part(known),
+                ms(mean)
+            );
+            self.say("latency-of-some", "", text, "");
+        }
     }
 
     /// Where the time of an I/O passes: in the host's kernel, and behind the host.
@@ -228,13 +271,16 @@ impl Window<'_> {
             self.seen.hops.iter().filter_map(|hop| Some((share(hop)?, hop))).collect();
         held.retain(|(share, _)| *share >= CREDIT);
         held.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let load = |name: &str| self.hops().iter().find(|hop| hop.hop == name);
+        // Without credit nothing is sent; what is received tells nothing of it.
+        let sent = |hop: &SeenHop| {
+            let speed = self.hops().iter().find(|load| load.hop == hop.name)?.capacity?;
+            Some((hop.sent? / self.seen.seconds.max(1e-9) / speed).min(1.0))
+        };
         let told: Vec<(String, String)> = held
             .iter()
             .take(MOST)
             .map(|(share, hop)| {
-                let full = load(&hop.name).and_then(|load| load.utilization);
-                let full = full.map_or("its speed is not known".to_owned(), |full| {
+                let full = sent(hop).map_or("its speed is not known".to_owned(), |full| {
                     format!("it sent at {} of its speed", part(full))
                 });
                 let text = format!(
@@ -275,43 +321,51 @@ impl Window<'_> {
         }
     }
 
-    /// Who takes most while it is slow.
+    /// Who takes most of the bytes, or of the operations, while the others are slow.
     fn neighbour(&mut self) {
-        let all = self.step.total.both.bytes_per_s;
+        if self.step.groups.len() < 3 {
+            return;
+        }
+        let bytes: Amount = |figures| figures.both.bytes_per_s;
+        let operations: Amount = |figures| figures.both.iops;
+        let told = [(bytes, "throughput"), (operations, "operations")]
+            .into_iter()
+            .find_map(|(amount, what)| Some((self.loudest(amount)?, what)));
+        let Some(((name, here, usual), what)) = told else { return };
+        let text = format!(
+            "{name} takes {} of the {what} while the others are slower ({} over the whole): consistent with a noisy neighbour",
+            part(here),
+            part(usual)
+        );
+        self.say(
+            "noisy-neighbour",
+            &name,
+            text,
+            "limit it for a while and look at the latency of the others",
+        );
+    }
+
+    /// The group with most of an amount, its share now and over the whole, where it took more than usual and the others were slower.
+    fn loudest(&self, amount: Amount) -> Option<(String, f64, f64)> {
         let share = |step: &StepFigures, name: &str| {
             let of = step.groups.iter().find(|group| group.group == name)?;
-            let whole = step.total.both.bytes_per_s;
-            (whole > 0.0).then(|| of.figures.both.bytes_per_s / whole)
+            let all = amount(&step.total);
+            (all > 0.0).then(|| amount(&of.figures) / all)
         };
-        let slower = match (self.step.total.both.mean_ns, self.whole.total.both.mean_ns) {
-            (Some(here), Some(usual)) => here > 1.2 * usual,
-            _ => false,
+        let groups = &self.step.groups;
+        let most =
+            groups.iter().max_by(|a, b| amount(&a.figures).total_cmp(&amount(&b.figures)))?;
+        let name = &most.group;
+        let (here, usual) = (share(self.step, name)?, share(self.whole, name)?);
+        // The mean latency of all others.
+        let others = |step: &StepFigures| {
+            let of = step.groups.iter().filter(|group| group.group != *name);
+            let known = of.filter_map(|g| Some((g.figures.both.iops, g.figures.both.mean_ns?)));
+            let (ops, time) = known.fold((0.0, 0.0), |(n, t), (ops, ns)| (n + ops, t + ops * ns));
+            (ops > 0.0).then(|| time / ops)
         };
-        if self.step.groups.len() < 3 || all <= 0.0 || !slower {
-            return;
-        }
-        let most = self
-            .step
-            .groups
-            .iter()
-            .max_by(|a, b| a.figures.both.bytes_per_s.total_cmp(&b.figures.both.bytes_per_s));
-        let Some(name) = most.map(|group| group.group.clone()) else { return };
-        let (Some(here), Some(usual)) = (share(self.step, &name), share(self.whole, &name)) else {
-            return;
-        };
-        if here >= MUCH && here > 1.2 * usual {
-            let text = format!(
-                "{name} takes {} of the throughput while all are slower ({} over the whole): consistent with a noisy neighbour",
-                part(here),
-                part(usual)
-            );
-            self.say(
-                "noisy-neighbour",
-                &name,
-                text,
-                "limit it for a while and look at the latency of the others",
-            );
-        }
+        let slower = others(self.step)? > 1.2 * others(self.whole)?;
+        (slower && here >= MUCH && here > 1.2 * usual).then(|| (name.clone(), here, usual))
     }
 
     /// Adapters and ports of one device that carry unlike shares.
@@ -357,37 +411,51 @@ impl Window<'_> {
         }
     }
 
-    /// The room of the fullest hop, with the length of its samples.
+    /// The room of the hop with the fullest sample.
     fn headroom(&mut self) {
-        let known = self.hops().iter().filter_map(|hop| Some((hop.utilization?, hop)));
-        let Some((full, hop)) = known.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
-        if !(0.01..0.97).contains(&full) {
+        let known = self.hops().iter().filter_map(|hop| {
+            let mean = hop.utilization?;
+            Some((self.fullest(&hop.hop, mean), mean, hop))
+        });
+        let Some((full, mean, hop)) = known.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+        if !(0.01..0.97).contains(&mean) {
             return;
         }
         let of = match hop.capacity {
             Some(capacity) if capacity > 1e5 => format!(" of {}", rate(capacity)),
             _ => String::new(),
         };
-        let burst = (1.0 - 3.0 * full).max(0.0);
-        let text = format!(
-            "{} is the fullest that is known: {}{of} at means of {}, which leaves {}; if each sample's load falls into a third of its time, {}. {}",
-            hop.hop,
-            part(full),
-            self.sample(),
-            part(1.0 - full),
-            if burst > 0.0 { part(burst) } else { "nothing".to_owned() },
-            self.more(full)
-        );
-        let name = hop.hop.clone();
+        let (name, sample) = (hop.hop.clone(), self.sample(&hop.hop));
+        // Samples that are much alike need no two figures.
+        let over = match full - mean >= 0.02 {
+            true => format!("in its fullest sample of {sample} ({} over the window)", part(mean)),
+            false => format!("at means of {sample}"),
+        };
+        let text = match full >= FULL {
+            true => {
+                let of = of.replacen(" of ", ", at ", 1);
+                format!("{name} was full{of}, {over}: no room is left then")
+            }
+            false => {
+                let burst = (1.0 - 3.0 * full).max(0.0);
+                let burst = if burst > 0.0 { part(burst) } else { "nothing".to_owned() };
+                format!(
+                    "{name} is the fullest that is known: {}{of} {over}, which leaves {}; if that sample's load falls into a third of its time, {burst}. {}",
+                    part(full),
+                    part(1.0 - full),
+                    self.more(full, mean)
+                )
+            }
+        };
         self.say("headroom", &name, text, "");
     }
 
     /// How much more of the load fits, of arrivals that wait for no answer and of clients that do.
-    fn more(&self, full: f64) -> String {
+    fn more(&self, full: f64, mean: f64) -> String {
         let both = &self.step.total.both;
         let in_flight = both.mean_ns.map(|mean| both.iops * mean / 1e9);
         let waiting = in_flight
-            .and_then(|n| Some((n, headroom::closed(full, n)?)))
+            .and_then(|n| Some((n, headroom::closed(mean, n)?)))
             .filter(|(_, more)| *more < FREE);
         let waiting = waiting.map_or(String::new(), |(n, more)| {
             format!(
@@ -412,7 +480,8 @@ impl Window<'_> {
             |name: &str| self.seen.hops.iter().find(|seen| seen.name == name).map(|seen| seen.kind);
         let is_cpu = |name: &str| matches!(kind(name), Some(HopKind::HostCpu | HopKind::VmCpu));
         let known = self.hops().iter().filter_map(|hop| Some((hop.utilization?, hop.hop.clone())));
-        let full = known.filter(|(share, name)| *share >= CPU_FULL && is_cpu(name)).take(MOST);
+        let peaks = known.map(|(share, name)| (self.fullest(&name, share), name));
+        let full = peaks.filter(|(share, name)| *share >= CPU_FULL && is_cpu(name)).take(MOST);
         let full: Vec<(f64, String, bool)> = full
             .map(|(share, name)| (share, name.clone(), kind(&name) == Some(HopKind::VmCpu)))
             .collect();
@@ -422,7 +491,7 @@ impl Window<'_> {
                 let text = format!(
                     "{name} was full, {} of a processor at means of {}: consistent with the generator's own thread as the limit",
                     part(share),
-                    self.sample()
+                    self.sample(&name)
                 );
                 let next =
                     "run more jobs or threads, or cheaper operations: if throughput grows, it was";
@@ -432,7 +501,7 @@ impl Window<'_> {
             let text = format!(
                 "{name} was full, {} busy at means of {}: consistent with processors as the limit of this load, or with other programs that take them",
                 part(share),
-                self.sample()
+                self.sample(&name)
             );
             let next = "see whose work it is: `pidstat -u 5` on Linux, `%USED` by world in esxtop, `Process\\% Processor Time` in perfmon";
             self.say("processors-full", &name, text, next);

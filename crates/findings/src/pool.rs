@@ -22,6 +22,8 @@ pub(crate) struct Pool {
     pub in_flight: Option<f64>,
     /// Whether any of them keeps response times apart (an open loop).
     pub open_loop: bool,
+    /// Reads and writes of which their source told no time: of monitoring alone.
+    pub untimed: [u64; 2],
 }
 
 /// What one direction, or both, did in the measured time.
@@ -97,6 +99,7 @@ impl Pool {
             transactions_per_s: None,
             in_flight: None,
             open_loop: false,
+            untimed: [0, 0],
         }
     }
 
@@ -110,6 +113,9 @@ impl Pool {
         for w in &chosen {
             w.read.iter().for_each(|t| pool.read.merge(t));
             w.write.iter().for_each(|t| pool.write.merge(t));
+            for (all, tally) in pool.untimed.iter_mut().zip([&w.read, &w.write]) {
+                *all += tally.as_ref().map_or(0, untimed);
+            }
             for (mine, theirs) in pool.others.iter_mut().zip(&w.others) {
                 let Some(theirs) = theirs else { continue };
                 mine.get_or_insert_with(|| Completed::empty(false)).merge(theirs);
@@ -137,9 +143,9 @@ impl Pool {
         both
     }
 
-    /// The figures of a tally of this pool.
-    pub fn flow(&self, tally: &Completed) -> IoFigures {
-        let mean = mean_service(tally);
+    /// The figures of a tally of this pool, of which so many operations have no time.
+    pub fn flow(&self, tally: &Completed, untimed: u64) -> IoFigures {
+        let mean = mean_service(tally, untimed);
         IoFigures {
             ops: tally.ops,
             bytes: tally.bytes,
@@ -161,6 +167,9 @@ impl Pool {
             Metric::TotalRate => Some(per_second(sum(|t| t.bytes), self.span)),
             Metric::Iops => Some(per_second(sum(|t| t.ops), self.span)),
             Metric::Errors => Some(self.errors() as f64),
+            Metric::Latency { point: LatencyPoint::Mean, response: false } => {
+                mean_service(&self.both(), self.untimed.iter().sum())
+            }
             Metric::Latency { point, response } => latency_point(&self.both(), *point, *response),
             // Of a machine, and of several members: no pool has them.
             Metric::Cpu | Metric::Imbalance => None,
@@ -169,16 +178,25 @@ impl Pool {
 }
 
 /// Mean service time in nanoseconds; `None` where nothing completed, or neither a sum nor a sample is known.
-fn mean_service(tally: &Completed) -> Option<f64> {
-    let known = tally.service_sum > Ns::ZERO || tally.service.count() > 0;
-    (known && tally.ops > 0).then(|| tally.service_sum.0 as f64 / tally.ops as f64)
+fn mean_service(tally: &Completed, untimed: u64) -> Option<f64> {
+    let timed = tally.ops.saturating_sub(untimed);
+    (is_timed(tally) && timed > 0).then(|| tally.service_sum.0 as f64 / timed as f64)
+}
+
+fn is_timed(tally: &Completed) -> bool {
+    tally.service_sum > Ns::ZERO || tally.service.count() > 0
+}
+
+/// Operations whose time nobody told.
+pub(crate) fn untimed(tally: &Completed) -> u64 {
+    if is_timed(tally) { 0 } else { tally.ops }
 }
 
 /// A point of a tally's service or response time, in nanoseconds.
 pub(crate) fn latency_point(tally: &Completed, point: LatencyPoint, response: bool) -> Option<f64> {
     let histogram = if response { tally.response() } else { &tally.service };
     match point {
-        LatencyPoint::Mean if !response => mean_service(tally),
+        LatencyPoint::Mean if !response => mean_service(tally, 0),
         LatencyPoint::Mean => histogram.mean().map(|ns| ns.0 as f64),
         LatencyPoint::Percentile(p) => histogram.percentile(p).map(|ns| ns.0 as f64),
         LatencyPoint::Max => histogram.max().map(|ns| ns.0 as f64),

@@ -106,6 +106,7 @@ impl GatherAttribution {
         let step = steps.get(at).filter(loaded)?;
         let response = neighbours::response(steps, at);
         let mut candidates = candidates::candidates(step, &response);
+        candidates.retain(|one| !names_steady(steps, step, &one.limit));
         if !self.counted {
             candidates.iter_mut().for_each(|one| nothing_missing(&mut one.limit));
         }
@@ -147,6 +148,20 @@ impl GatherAttribution {
             runner_up: next,
             hops: step.hops.iter().map(|hop| hop.load.clone()).collect(),
         })
+    }
+}
+
+/// Whether an answer names a hop that was half full all the time: in this window and, where it is short, in another.
+fn names_steady(steps: &[Observed], step: &Observed, limit: &Limiter) -> bool {
+    let known = |at: usize| steps.iter().any(|of| of.hops.get(at).is_some_and(|hop| hop.steady));
+    let steady = |name: &String| {
+        let mut hops = step.hops.iter().enumerate();
+        hops.any(|(at, hop)| hop.even && hop.name() == name && known(at))
+    };
+    match limit {
+        Limiter::Hop { hop, why, .. } => *why != HopLimit::Slots && steady(hop),
+        Limiter::Two { first, second } => steady(first) || steady(second),
+        _ => false,
     }
 }
 

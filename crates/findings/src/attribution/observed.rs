@@ -10,6 +10,7 @@ use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
 use crate::hop_signs::SOFTIRQ_BOUND;
+use crate::samples::Samples;
 use crate::step::StepData;
 use record::{CounterId, Fact, HopKind, Loop, Meaning, Source, SourceKind};
 use std::collections::BTreeSet;
@@ -81,6 +82,10 @@ pub(super) struct ObservedHop {
     pub present: Option<f64>,
     /// Whether it was announced and counted nothing.
     pub silent: bool,
+    /// Its load was observed and much the same in all samples, none of which was nearly full.
+    pub even: bool,
+    /// And there are enough samples to say so.
+    pub steady: bool,
     /// Whether its own limit is not missed: other hops of the record are what it sums up, or it is of another test.
     pub summed: bool,
     /// Its place in the record.
@@ -116,6 +121,15 @@ impl Observed {
         let mut seen: Vec<ObservedHop> = hops.take(HOPS_MAX).enumerate().map(of).collect();
         cross(&mut seen);
         sum_up(&mut seen);
+        if figures.loops == Loops::Observed {
+            let samples = Samples::of(step);
+            for hop in &mut seen {
+                let of = samples.get(hop.load.hop.as_str());
+                let full = hop.served.filter(|full| full.share.is_finite());
+                hop.even = of.zip(full).is_some_and(|(of, full)| of.is_even(full.share));
+                hop.steady = hop.even && of.is_some_and(Samples::is_many);
+            }
+        }
         if figures.is_test() {
             // Hops that counted nothing, of a file that has loads, are those of other tests.
             let loaded: BTreeSet<&str> = sources
@@ -312,6 +326,8 @@ impl ObservedHop {
             slots,
             present: queue,
             silent: counts.is_silent(),
+            even: false,
+            steady: false,
             summed: false,
             order,
         }

@@ -229,7 +229,8 @@ pub(super) fn time_line(places: &[Written<'_>]) -> (Vec<Span>, Vec<Load>) {
             rows.splice(next..next, own.iter().copied());
         }
     }
-    let mut out = vec![(Load::default(), 0.0); rows.len()];
+    // With what is in flight by Little's law, and the operations that it is of.
+    let mut out = vec![(Load::default(), [0.0; 2]); rows.len()];
     let mut known = vec![false; rows.len()];
     for place in loads {
         let usual = Usual::of(place, Span { from: i64::MIN, to: i64::MAX });
@@ -242,7 +243,7 @@ pub(super) fn time_line(places: &[Written<'_>]) -> (Vec<Span>, Vec<Load>) {
             let (figures, _) = usual.fill(row, &counted);
             let ops = Row::all(figures.ops).unwrap_or(0.0);
             let amount = Row::all(figures.bytes).unwrap_or(ops * 512.0);
-            let in_flight = figures.little(figures.time).unwrap_or(0.0);
+            let in_flight = figures.little(figures.time);
             let grid = rows[at..].iter().zip(&mut out[at..]).zip(&mut known[at..]);
             for ((grid, (load, sum)), known) in grid.take_while(|((g, _), _)| g.from < span.to) {
                 *known |= counted.counts();
@@ -250,12 +251,14 @@ pub(super) fn time_line(places: &[Written<'_>]) -> (Vec<Span>, Vec<Load>) {
                     / (grid.to - grid.from) as f64;
                 load.amount += amount * share;
                 load.ops += ops * share;
-                *sum += in_flight * share;
+                if let Some(in_flight) = in_flight {
+                    *sum = [sum[0] + in_flight * share, sum[1] + ops * share];
+                }
             }
         }
     }
-    let mean = |(load, sum): (Load, f64)| Load {
-        latency: (load.ops > 0.0 && sum > 0.0).then(|| sum / load.ops * 1e9),
+    let mean = |(load, [sum, of]): (Load, [f64; 2])| Load {
+        latency: (of > 0.0 && sum > 0.0).then(|| sum / of * 1e9),
         ..load
     };
     // Where no load is known there is a gap.
