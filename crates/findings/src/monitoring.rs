@@ -365,7 +365,9 @@ impl Window<'_> {
             (ops > 0.0).then(|| time / ops)
         };
         let slower = others(self.step)? > 1.2 * others(self.whole)?;
-        (slower && here >= MUCH && here > 1.2 * usual).then(|| (name.clone(), here, usual))
+        let before = self.whole.groups.iter().find(|group| group.group == *name)?;
+        let grew = amount(&most.figures) > 1.2 * amount(&before.figures);
+        (slower && grew && here >= MUCH).then(|| (name.clone(), here, usual))
     }
 
     /// Adapters and ports of one device that carry unlike shares.

@@ -315,13 +315,12 @@ impl ObservedHop {
             latency_share: None,
             headroom: top.filter(|full| full.share > 0.0).map(|full| 1.0 / full.share),
         };
-        let (role, alike) = (HopRole::of(kind), Alike::of(source, kind));
         ObservedHop {
             load,
             agent: source.agent.clone(),
             kind,
-            role,
-            alike,
+            role: HopRole::of(kind),
+            alike: Alike::of(source, kind),
             served,
             slots,
             present: queue,

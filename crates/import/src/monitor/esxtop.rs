@@ -34,7 +34,8 @@ impl Inventory {
         for name in names {
             match name.object {
                 "Virtual Disk" => {
-                    if let Some((vm, _)) = name.instance.split_once(':') {
+                    let (vm, disk) = of_guest(name.instance);
+                    if !disk.is_empty() {
                         all.by_disk.insert((name.host.to_owned(), vm.to_owned()));
                     }
                 }
@@ -83,7 +84,7 @@ impl Inventory {
     }
 
     fn virtual_disk(&self, name: &CounterName<'_>) -> Option<Meaning> {
-        let (vm, disk) = name.instance.split_once(':').unwrap_or((name.instance, ""));
+        let (vm, disk) = of_guest(name.instance);
         let whole = disk.is_empty();
         if whole && self.by_disk.contains(&(name.host.to_owned(), vm.to_owned())) {
             return None;
@@ -97,6 +98,13 @@ impl Inventory {
         place.guest = vm.to_owned();
         Some(Meaning::new(place, measure, factor))
     }
+}
+
+/// The VM and its disk, `db:prod` and `scsi0:0`: a name may have colons too.
+fn of_guest(instance: &str) -> (&str, &str) {
+    let buses = [":scsi", ":nvme", ":sata", ":ide"];
+    let at = buses.iter().filter_map(|bus| instance.rfind(bus)).max();
+    at.map_or((instance, ""), |at| (&instance[..at], &instance[at + 1..]))
 }
 
 /// Rates that all objects of disks have.
@@ -174,7 +182,11 @@ fn share(name: &CounterName<'_>) -> Option<Meaning> {
 
 /// A physical port: those of VMs and of the kernel count the same packets once more.
 fn port(name: &CounterName<'_>) -> Option<Meaning> {
-    let nic = name.instance.rsplit(':').next().filter(|nic| nic.starts_with("vmnic"))?;
+    let nic = name.instance.rsplit(':').next()?;
+    let number = nic.strip_prefix("vmnic").filter(|number| !number.is_empty())?;
+    if !number.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
     let (measure, factor) = match name.counter {
         "MBits Received/sec" => (Measure::Bytes(Flow::Read), MB / 8.0),
         "MBits Transmitted/sec" => (Measure::Bytes(Flow::Write), MB / 8.0),

@@ -11,7 +11,7 @@ use super::number::{Decimal, Marks, number, scaled};
 use super::stamp::{Calendar, DateOrder, Stamp, epoch, moments_by, stamp};
 use jiff::tz::TimeZone;
 use record::{HopKind, Level};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::sync::LazyLock;
 
@@ -62,7 +62,7 @@ pub struct Map {
     /// What it is called.
     pub name: String,
     kind: HopKind,
-    /// Kinds by the beginning of a place's name; what other places count is in these.
+    /// Kinds by the beginning of a place's name, or behind a star by any part of it; what other places count is in these.
     kinds: Vec<(String, HopKind)>,
     time: Vec<String>,
     place: Option<String>,
@@ -284,6 +284,8 @@ fn cells(line: &str, delimiter: u8) -> Vec<String> {
     first.map(|row| row.iter().map(|cell| cell.trim().to_owned()).collect()).unwrap_or_default()
 }
 
+/// Objects of one poll are asked within this part of the time to the next.
+const POLL: i64 = 4;
 /// What Pure calls the sum of all volumes.
 const TOTAL: &str = "(total)";
 
@@ -418,6 +420,47 @@ fn found<'a>(text: &str, maps: &[&'a Map]) -> Option<(usize, u8, &'a Map)> {
     None
 }
 
+/// Refuses a line of fewer or more cells than the header has.
+fn whole_line(
+    header: &Header<'_>,
+    record: &csv::StringRecord,
+    number: u64,
+) -> Result<(), ReadError> {
+    let (count, width) = (record.len(), header.width);
+    let more = record.iter().skip(width).any(|cell| !cell.is_empty());
+    let why = match (count < width, more) {
+        (true, _) => "",
+        (_, true) => ": fractions behind commas need quotes, or another delimiter",
+        _ => return Ok(()),
+    };
+    let text = format!("{count} cells in a line of {width} columns{why}");
+    Err(ReadError::new(number, record.as_slice().len() as u64 + 1, text))
+}
+
+/// The place of a line.
+fn place_of(header: &Header<'_>, record: &csv::StringRecord, named: &str, device: &str) -> Place {
+    let kind = header.map.kinds.iter().find(|(text, _)| match text.strip_prefix('*') {
+        Some(within) => named.contains(within),
+        None => named.starts_with(text.as_str()),
+    });
+    let mut place = Place::new(kind.map_or(header.map.kind, |(_, kind)| *kind), named, device);
+    place.within = !header.map.kinds.is_empty() && kind.is_none();
+    place = place.known_as(named);
+    if let Some(at) = header.identity {
+        // A column that is said to hold identities holds serial numbers where they are nothing else.
+        let text = record.get(at).unwrap_or_default().trim().to_ascii_lowercase();
+        place = match canonical(&text) {
+            Some(_) => place.known_as(&text),
+            None if is_blank(&text) => place,
+            None => {
+                place.ids.push(format!("serial.{text}"));
+                place
+            }
+        };
+    }
+    place
+}
+
 fn line(
     feed: &mut Feed,
     header: &Header<'_>,
@@ -434,38 +477,19 @@ fn line(
     if header.map.time.iter().any(|name| same(&time, name)) {
         return Ok(None);
     }
-    if record.len() < header.width {
-        let text = format!("{} cells in a line of {} columns", record.len(), header.width);
-        return Err(ReadError::new(number, record.as_slice().len() as u64 + 1, text));
-    }
+    whole_line(header, record, number)?;
     let Some(stamp) = stamp(&time).or_else(|| epoch(&time)) else {
         return Err(ReadError::new(number, 1, format!("`{}` is no time stamp", short(&time))));
     };
     let device = header.device.map_or(header.map.fixed_device.as_str(), cell);
     let named = header.place.map_or("all", cell);
-    let kind = header.map.kinds.iter().find(|(begins, _)| named.starts_with(begins.as_str()));
-    let mut place = Place::new(kind.map_or(header.map.kind, |(_, kind)| *kind), named, device);
-    place.within = !header.map.kinds.is_empty() && kind.is_none();
-    place = place.known_as(named);
-    if let Some(at) = header.identity {
-        // A column that is said to hold identities holds serial numbers where they are nothing else.
-        let text = cell(at).trim().to_ascii_lowercase();
-        place = match canonical(&text) {
-            Some(_) => place.known_as(&text),
-            None if is_blank(&text) => place,
-            None => {
-                place.ids.push(format!("serial.{text}"));
-                place
-            }
-        };
-    }
     if header.parts && named == TOTAL {
         return Ok(None);
     }
-    let place = feed.place(place);
-    let value = |at: usize, thousand: f64| {
+    let place = feed.place(place_of(header, record, named, device));
+    let value = |at: usize, column: &Mapped| {
         let text = cell(at);
-        number_of(&header.decimal.plain(text), thousand).map_or_else(
+        number_of(&header.decimal.plain(text), column).map_or_else(
             || match is_blank(text) {
                 true => Ok(None),
                 false => Err(ReadError::new(
@@ -481,8 +505,8 @@ fn line(
         .columns
         .iter()
         .map(|(at, column, over)| {
-            let over = over.map(|over| value(over, 1000.0)).transpose()?.flatten();
-            Ok(value(*at, column.thousand)?.map(|v| (v, over)))
+            let over = over.map(|over| value(over, column)).transpose()?.flatten();
+            Ok(value(*at, column)?.map(|v| (v, over)))
         })
         .collect();
     Ok(Some(Line { stamp, number, place, values: values? }))
@@ -506,13 +530,43 @@ fn decimal(feed: &mut Feed, header: &Header<'_>, mut lines: csv::Reader<&[u8]>) 
     decimal
 }
 
-fn number_of(text: &str, thousand: f64) -> Option<f64> {
-    // NetApp writes the unit behind the number.
-    let bare = text.trim_end_matches('%');
-    number(bare).or_else(|| scaled(bare, thousand)).or_else(|| {
-        let digits = bare.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '/');
-        (digits.len() < bare.len()).then(|| number(digits)).flatten()
-    })
+/// A cell in the unit of its column, also where another one stands behind the number.
+fn number_of(text: &str, column: &Mapped) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/' || c == '%');
+    let behind = &text[digits.len()..];
+    if let Some(own) = own_unit(behind, column.measure) {
+        return number(digits).map(|n| n * own / column.factor);
+    }
+    match behind.len() {
+        // `86.04M`
+        1 => scaled(text, column.thousand).or_else(|| number(digits)),
+        _ => number(digits),
+    }
+}
+
+/// By what a number is multiplied that has a unit of its measure behind it: of times, of bytes.
+fn own_unit(word: &str, measure: Measure) -> Option<f64> {
+    match measure {
+        Measure::Time(..) => match word {
+            "µs" | "μs" => unit("us"),
+            "sec" | "secs" => unit("s"),
+            "ns" | "us" | "ms" | "s" => unit(word),
+            _ => None,
+        },
+        Measure::Bytes(_) | Measure::Speed => {
+            let word = word.trim_end_matches("/sec").trim_end_matches("/s").trim_end_matches("ps");
+            match word {
+                "KB" => unit("kB"),
+                "TB" => unit("GB").map(|gb| gb * 1e3),
+                "GiB" => unit("MiB").map(|mib| mib * 1024.0),
+                "TiB" => unit("MiB").map(|mib| mib * 1024.0 * 1024.0),
+                "B" | "kB" | "MB" | "GB" | "KiB" | "MiB" => unit(word),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 fn is_blank(text: &str) -> bool {
@@ -528,12 +582,13 @@ fn fill(
 ) -> Result<(), ReadError> {
     let (stamps, numbers): (Vec<Stamp>, Vec<u64>) =
         lines.iter().map(|l| (l.stamp, l.number)).unzip();
-    let zone = options.calendar.zone.clone().or(header.map.zone.clone());
+    let zone = header.map.zone.clone().or(options.calendar.zone.clone());
     let order = options.calendar.order.or(header.map.dates);
     let places: Vec<usize> = lines.iter().map(|line| line.place).collect();
     let found = moments_by(&places, &stamps, &numbers, &Calendar { zone, order })?;
     feed.assumed.extend(found.assumed);
-    let mut times: Vec<i64> = found.at.clone();
+    let polls = polls(&places, &found.at);
+    let mut times: Vec<i64> = polls.values().copied().collect();
     times.sort_unstable();
     times.dedup();
     let mut steps: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -543,8 +598,8 @@ fn fill(
         return Err(ReadError::new(1, 1, "one moment alone has no length: `--interval` gives it"));
     };
     let grows = header.columns.iter().any(|(_, column, _)| column.grows);
-    let rows: BTreeMap<i64, usize> =
-        times.iter().enumerate().map(|(row, time)| (*time, row)).collect();
+    let row = |poll: &i64| times.binary_search(poll).unwrap_or_default();
+    let rows: BTreeMap<i64, usize> = polls.iter().map(|(time, poll)| (*time, row(poll))).collect();
     let spans: Vec<Option<Span>> = (0..times.len())
         .map(|row| {
             let before = row.checked_sub(1).map(|row| times[row]);
@@ -558,6 +613,38 @@ fn fill(
     Ok(())
 }
 
+/// The moment of the poll that each time is of: products ask their objects one after the other, a second or some apart.
+fn polls(places: &[usize], at: &[i64]) -> BTreeMap<i64, i64> {
+    let mut seen: Vec<(i64, usize)> = at.iter().copied().zip(places.iter().copied()).collect();
+    seen.sort_unstable();
+    let mut last: BTreeMap<usize, i64> = BTreeMap::new();
+    let mut period = i64::MAX;
+    for (time, place) in &seen {
+        let before = last.insert(*place, *time).filter(|before| before < time);
+        period = before.map_or(period, |before| period.min(time - before));
+    }
+    let mut out = BTreeMap::new();
+    let mut poll: Option<(i64, BTreeSet<usize>)> = None;
+    for (time, place) in seen {
+        let began = match &mut poll {
+            Some((began, others))
+                if time == *began || time - *began < period / POLL && !others.contains(&place) =>
+            {
+                others.insert(place);
+                *began
+            }
+            _ => {
+                // Whatever was at this moment has its poll already.
+                let began = out.get(&time).copied().unwrap_or(time);
+                poll = Some((began, BTreeSet::from([place])));
+                began
+            }
+        };
+        out.entry(time).or_insert(began);
+    }
+    out
+}
+
 /// Puts the values of lines into their rows; of counters their differences.
 fn values(
     feed: &mut Feed,
@@ -569,12 +656,14 @@ fn values(
     let mut last: BTreeMap<(usize, usize), (f64, Option<f64>, i64)> = BTreeMap::new();
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by_key(|nth| at[*nth]);
-    let mut resets = 0;
+    let (mut resets, mut twice) = (0, 0);
+    let mut put = BTreeSet::new();
     for nth in order {
         let (line, time) = (&lines[nth], at[nth]);
         let row = rows[&time];
         for ((nth, (_, column, _)), value) in header.columns.iter().enumerate().zip(&line.values) {
             let Some((value, over)) = *value else { continue };
+            twice += u32::from(!put.insert((row, line.place, nth)));
             if !column.grows {
                 feed.put(row, line.place, column.measure, value * column.factor);
                 continue;
@@ -597,6 +686,13 @@ fn values(
             };
             feed.put(row, line.place, column.measure, per * column.factor);
         }
+    }
+    if twice > 0 {
+        let text = format!(
+            "{}: {twice} figures are of a place and a time that another line has too: the last counts; a column may tell them apart (`device-column`)",
+            feed.name
+        );
+        feed.note(Level::Warning, "twice", text);
     }
     if resets > 0 {
         let text = format!(

@@ -8,14 +8,19 @@ use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::iostat::short;
 use super::lines::Lines;
-use super::model::{Feed, Measure, Place, Span};
+use super::model::{Feed, Flow, Leg, Measure, Place, Span};
 use super::number::number;
+use super::stacked::settle;
 use super::stamp::{Calendar, DateOrder, Moments, Stamp, moments, stamp};
 use super::{Options, esxtop, perfmon};
 use jiff::tz::{Offset, TimeZone};
-use record::Level;
+use record::{HopKind, Level};
 use std::collections::BTreeMap;
 use std::io::BufRead;
+
+/// Latencies that should be equal differ by no more: a part of them, and what rounding leaves.
+const APART: f64 = 0.15;
+const ROUNDED: f64 = 0.2e6;
 
 /// A counter's name, taken apart: `\\host\Object(instance)\Counter`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,11 +170,15 @@ fn header(feed: &mut Feed, number: u64, line: &[u8]) -> Result<Header, ReadError
         cells.iter().map(|cell| CounterName::of(cell)).collect();
     let known: Vec<&CounterName<'_>> = names.iter().flatten().collect();
     let esx = esxtop::Inventory::of(&known);
+    let others = Others::of(&known);
     let mut used = Vec::with_capacity(cells.len());
     let mut places: BTreeMap<(usize, Measure), usize> = BTreeMap::new();
     for (at, name) in names.iter().enumerate() {
-        let meaning = name.and_then(|name| esx.meaning(&name).or_else(|| perfmon::meaning(&name)));
-        let of = meaning.and_then(|meaning| {
+        let meaning = name.and_then(|name| esx.meaning(&name).or_else(|| others.meaning(&name)));
+        let of = meaning.and_then(|mut meaning| {
+            // `\\\\SRV1` and `\\\\srv1` are one machine.
+            let host = others.host(&meaning.place.device);
+            host.into_iter().for_each(|host| host.clone_into(&mut meaning.place.device));
             let place = feed.place(meaning.place);
             // A column that comes twice (relog of several logs) is used once.
             if *places.entry((place, meaning.measure)).or_insert(at) != at {
@@ -193,6 +202,47 @@ fn header(feed: &mut Feed, number: u64, line: &[u8]) -> Result<Header, ReadError
         return Err(ReadError::new(number, 1, text));
     }
     Ok(Header { delimiter, used, bias, constants })
+}
+
+/// What a log of Windows has, by which its columns are chosen.
+struct Others<'a> {
+    /// Hosts as they are written first.
+    hosts: Vec<&'a str>,
+    /// Whether it counts disks and not only their sum.
+    disks: bool,
+    /// Whether a hypervisor counts processors.
+    hypervisor: bool,
+}
+
+impl<'a> Others<'a> {
+    fn of(known: &[&CounterName<'a>]) -> Others<'a> {
+        let mut hosts: Vec<&str> = Vec::new();
+        for name in known {
+            if !hosts.iter().any(|host| host.eq_ignore_ascii_case(name.host)) {
+                hosts.push(name.host);
+            }
+        }
+        let disk = |name: &CounterName<'_>| {
+            perfmon::meaning(name).is_some_and(|of| of.place.kind == HopKind::BlockDevice)
+        };
+        Others {
+            hosts,
+            disks: known.iter().any(|name| disk(name)),
+            hypervisor: known.iter().any(|name| perfmon::hypervisor(name).is_some()),
+        }
+    }
+
+    fn meaning(&self, name: &CounterName<'_>) -> Option<Meaning> {
+        let plain = perfmon::meaning(name)
+            .filter(|of| !self.hypervisor || of.place.kind != HopKind::HostCpu);
+        let sum = || perfmon::sum(name).filter(|_| !self.disks);
+        plain.or_else(sum).or_else(|| perfmon::hypervisor(name))
+    }
+
+    /// A host as it is written first.
+    fn host(&self, name: &str) -> Option<&'a str> {
+        self.hosts.iter().find(|host| host.eq_ignore_ascii_case(name)).copied()
+    }
 }
 
 /// What stands behind the first cell.
@@ -321,7 +371,8 @@ fn dated(
         .bias
         .and_then(|minutes| Offset::from_seconds(-minutes * 60).ok())
         .map(TimeZone::fixed);
-    let zone = options.calendar.zone.clone().or(own);
+    // `--tz` is for files that do not say theirs.
+    let zone = own.or(options.calendar.zone.clone());
     let order = options.calendar.order.or(Some(DateOrder::Mdy));
     let Moments { at, assumed } = moments(&rows.stamps, &rows.lines, &Calendar { order, zone })?;
     feed.assumed.extend(assumed);
@@ -348,7 +399,39 @@ fn dated(
     for (column, value) in &header.constants {
         (0..feed.rows.len()).for_each(|row| feed.set(*column, row, *value));
     }
+    identities(&mut feed);
+    settle(&mut feed, &BTreeMap::new());
     feed.finish()
+}
+
+/// What a guest waits for is the kernel's time and the driver's, and the queue's is within the kernel's.
+fn identities(feed: &mut Feed) {
+    let mut failed: Vec<String> = Vec::new();
+    for (at, place) in feed.places.iter().enumerate() {
+        let mean = |leg| feed.mean(at, Measure::Time(leg, Flow::Any), 0..feed.rows.len());
+        let [guest, kernel, driver, queue] =
+            [Leg::All, Leg::Kernel, Leg::Device, Leg::Queue].map(mean);
+        let parts = kernel.zip(driver).map(|(kernel, driver)| kernel + driver);
+        let apart = |a: f64, b: f64| (a - b).abs() > APART * a.max(b) + ROUNDED;
+        let ms = |ns: f64| ns / 1e6;
+        if let Some((all, parts)) = guest.zip(parts).filter(|(all, parts)| apart(*all, *parts)) {
+            let (all, parts) = (ms(all), ms(parts));
+            let name = &place.name;
+            failed
+                .push(format!("{name}: GAVG is {all:.2} ms, DAVG and KAVG together {parts:.2} ms"));
+        } else if let Some((queue, kernel)) = queue.zip(kernel).filter(|(q, k)| *q > k + ROUNDED) {
+            let (name, queue, kernel) = (&place.name, ms(queue), ms(kernel));
+            failed.push(format!(
+                "{name}: QAVG is {queue:.2} ms, more than KAVG, {kernel:.2} ms, of which it is a part"
+            ));
+        }
+    }
+    let more = failed.len().saturating_sub(1);
+    if let Some(first) = failed.into_iter().next() {
+        let others = if more > 0 { format!(" (and {more} more devices)") } else { String::new() };
+        let text = format!("{}: latencies contradict each other: {first}{others}", feed.name);
+        feed.note(Level::Warning, "identity-failed", text);
+    }
 }
 
 /// The length that most intervals have.

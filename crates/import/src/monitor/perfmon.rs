@@ -285,6 +285,17 @@ const COUNTERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "both",
+        &[
+            "Bytes Total/sec",
+            "Gesamtanzahl Bytes/s",
+            "Total des octets/s",
+            "Total de bytes/s",
+            "Byte totali/sec",
+            "Всего байт/с",
+        ],
+    ),
+    (
         "speed",
         &[
             "Current Bandwidth",
@@ -320,20 +331,42 @@ fn known(
     table.iter().find(|(_, names)| names.iter().any(&same)).map(|(word, _)| *word)
 }
 
+/// What the sum of all instances is called.
+const TOTAL: &str = "_Total";
+
+/// The sum of all disks, for a log that has no disk of its own: what a column of it is.
+pub(super) fn sum(name: &CounterName<'_>) -> Option<Meaning> {
+    let disks = known(OBJECTS, name.object)? == "disk" && name.instance.eq_ignore_ascii_case(TOTAL);
+    let counter = known(COUNTERS, name.counter).filter(|counter| disks && *counter != "idle")?;
+    let all = CounterName { instance: "all disks", ..*name };
+    disk(&all, counter, false)
+}
+
+/// A root partition of Hyper-V sees its own processors alone; the hypervisor counts those of the host.
+pub(super) fn hypervisor(name: &CounterName<'_>) -> Option<Meaning> {
+    let all = name.object == "Hyper-V Hypervisor Logical Processor"
+        && name.instance.eq_ignore_ascii_case(TOTAL)
+        && name.counter == "% Total Run Time";
+    let place = Place::new(HopKind::HostCpu, "host.cpu", name.host);
+    all.then(|| Meaning::new(place, Measure::Cpu, 0.01))
+}
+
 /// What a column is; `None` for one that explains nothing.
 pub(super) fn meaning(name: &CounterName<'_>) -> Option<Meaning> {
     let object = known(OBJECTS, name.object)?;
     let counter = known(COUNTERS, name.counter)?;
+    let total = name.instance.eq_ignore_ascii_case(TOTAL);
     match object {
-        "disk" if name.instance != "_Total" => disk(name, counter, false),
+        "disk" if !total => disk(name, counter, false),
         // A volume of Windows: what its disks count, where these are in the file.
-        "logical" if name.instance != "_Total" => disk(name, counter, true),
-        "cpu" if matches!(name.instance, "_Total" | "") && counter == "cpu" => {
+        "logical" if !total => disk(name, counter, true),
+        "cpu" if (total || name.instance.is_empty()) && counter == "cpu" => {
             let place = Place::new(HopKind::HostCpu, "host.cpu", name.host);
             Some(Meaning::new(place, Measure::Cpu, 0.01))
         }
         "net" => {
             let (measure, factor) = match counter {
+                "both" => (Measure::Bytes(Flow::Any), 1.0),
                 "received" => (Measure::Bytes(Flow::Read), 1.0),
                 "sent" => (Measure::Bytes(Flow::Write), 1.0),
                 "speed" => (Measure::Speed, 1.0 / 8.0),

@@ -89,7 +89,12 @@ impl Walk {
             self.value(object, index).and_then(|value| count(value)).filter(|n| *n > 0.0)
         };
         let narrow = || of("ifSpeed").filter(|bits| *bits < f64::from(u32::MAX));
-        of("ifHighSpeed").map(|mbit| mbit * 125_000.0).or_else(|| narrow().map(|bits| bits / 8.0))
+        let mbit = of("ifHighSpeed").or_else(|| narrow().map(|bits| bits / 1e6))?;
+        // Of Fibre Channel the name of a speed is no more than that.
+        let fibre = self.interface_type(index);
+        let fibre = fibre.is_some_and(|kind| matches!(kind.as_str(), "56" | "fibreChannel"));
+        let named = || telemetry::fc_speed(&format!("{} Gbit", mbit / 1e3));
+        fibre.then(named).flatten().or(Some(mbit * 125_000.0))
     }
 
     /// The address of a port: a MAC address or a WWN that is not all zeros.

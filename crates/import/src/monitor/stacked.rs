@@ -3,6 +3,7 @@
 //!
 //! A name alone does not tell: `xvda1` is a partition where `xvda` is in the file, and a disk of its own where it is not.
 
+use super::format::MonitorFormat;
 use super::model::{Feed, Flow, Measure};
 use record::HopKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +17,55 @@ const DISKS: &[&str] = &[
 const ON_DISKS: &[&str] =
     &["dm-", "md", "loop", "drbd", "bcache", "zd", "VolGroup", "mpath", "emcpower"];
 /// The same of ports, in small letters: groups of ports, which are as fast as their members together.
-const GROUPS: &[&str] = &["bond", "team", "port-channel", "portchannel", "lag", "trk"];
+const GROUPS: &[&str] = &[
+    "bond",
+    "team",
+    "port-channel",
+    "portchannel",
+    "lag",
+    "trk",
+    "microsoft network adapter multiplexor driver",
+];
 /// And what has no speed of its own.
 const ON_PORTS: &[&str] = &[
-    "br-", "virbr", "vmbr", "docker", "veth", "vnet", "tap", "tun", "vlan", "vxlan", "cni",
-    "flannel", "cali", "ovs", "wg", "dummy", "ifb", "gre", "sit", "ip6tnl", "macvtap", "macvlan",
-    "ipvlan", "lxc", "fwbr", "fwpr", "fwln", "vmk", "irb", "loopback", "null",
+    "br-",
+    "virbr",
+    "vmbr",
+    "docker",
+    "veth",
+    "vnet",
+    "tap",
+    "tun",
+    "vlan",
+    "vxlan",
+    "cni",
+    "flannel",
+    "cali",
+    "ovs",
+    "wg",
+    "dummy",
+    "ifb",
+    "gre",
+    "sit",
+    "ip6tnl",
+    "macvtap",
+    "macvlan",
+    "ipvlan",
+    "lxc",
+    "fwbr",
+    "fwpr",
+    "fwln",
+    "vmk",
+    "irb",
+    "loopback",
+    "null",
+    "vethernet",
+    "hyper-v virtual",
+    "isatap",
+    "teredo",
+    "6to4",
+    "wan miniport",
+    "kernel debugger",
 ];
 /// By how much more a group or a volume may seem to carry than what it is stacked on.
 const ROUNDING: f64 = 1.1;
@@ -44,6 +88,8 @@ pub(super) fn settle(feed: &mut Feed, told: &BTreeMap<usize, PortKind>) {
             hosts.entry((place.kind, &place.device)).or_default().insert(&place.name);
         }
     }
+    // Disks of Windows and of ESX have other names.
+    let linux = feed.format != MonitorFormat::Pdh;
     let none = BTreeSet::new();
     let mut within = vec![false; feed.places.len()];
     let mut no_wire = Vec::new();
@@ -54,7 +100,7 @@ pub(super) fn settle(feed: &mut Feed, told: &BTreeMap<usize, PortKind>) {
             within[at] = place.within || kind.is_some();
             no_wire.extend((kind == Some(PortKind::Virtual)).then_some(at));
         } else if place.kind == HopKind::BlockDevice {
-            within[at] = disk(&place.name, others);
+            within[at] = place.within || linux && disk(&place.name, others);
         } else {
             within[at] = place.within;
         }

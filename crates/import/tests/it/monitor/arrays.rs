@@ -173,3 +173,55 @@ fn the_sum_of_all_volumes_is_no_volume() {
         30.0,
     );
 }
+
+#[test]
+fn objects_that_are_asked_one_after_the_other_are_of_one_poll() {
+    let line = |at: u32, name: &str, busy: u32| {
+        format!("{name},05/06/2024 09:{:02}:{:02},{busy},1000,2\n", at / 60, at % 60)
+    };
+    let text: String = (0..6)
+        .map(|n| {
+            line(n * 300, "SP A", 20)
+                + &line(n * 300 + 12, "SP B", 95)
+                + &line(n * 300 + 20, "oracle [42; RAID 5]", 40)
+        })
+        .collect();
+    let head = "Object Name,Poll Time,Utilization (%),Read Throughput (IO/s),Response Time (ms)\n";
+    let feed = fed((head.to_owned() + &text).as_bytes());
+    assert_eq!(feed.rows.len(), 6);
+    assert!(feed.rows.iter().all(|row| row.to - row.from == 300_000_000_000));
+    near(figure(&feed, "SP B", Measure::Busy), 0.95);
+    let kinds: Vec<record::HopKind> = feed.places.iter().map(|place| place.kind).collect();
+    use record::HopKind::{Controller, Volume};
+    assert_eq!(kinds, [Controller, Controller, Volume], "a LUN may have any name");
+    // A line that has what another has.
+    let twice = head.to_owned() + &text + &line(1500, "SP A", 30);
+    assert!(fed(twice.as_bytes()).notes.iter().any(|note| note.code == "twice"));
+}
+
+#[test]
+fn a_unit_in_a_cell_is_that_of_the_cell() {
+    let map = Map::parse(
+        "m",
+        "time = \"t\"\nplace = \"n\"\n[column]\n\"ms\" = { measure = \"latency\", unit = \"ms\" }\n\"rate\" = { measure = \"bytes\", unit = \"MB/s\" }\n\"ops\" = { measure = \"operations\" }\n",
+    )
+    .unwrap();
+    let options = Options { maps: vec![map], ..super::options() };
+    let read_all = |cells: &str| {
+        let text = format!("t,n,ms,rate,ops\n1700000000,v,{cells}\n1700000060,v,{cells}\n");
+        read("f", MonitorFormat::Mapped, text.as_bytes(), &options)
+    };
+    for (cells, ms, rate, ops) in [
+        ("2.50,8.19,1000", 2.5, 8.19, 1000.0),
+        ("2.50ms,8.19MB/s,1K", 2.5, 8.19, 1000.0),
+        ("900 us,8.19 KB/s,1.5k", 0.9, 0.00819, 1500.0),
+        ("1.2 ms,1 GiB/s,1000 IOPS", 1.2, 1_073.741_824, 1000.0),
+    ] {
+        let feed = read_all(cells).unwrap();
+        near(figure(&feed, "v", Measure::Time(Leg::All, Flow::Any)), ms * MS);
+        near(figure(&feed, "v", Measure::Bytes(Flow::Any)), rate * 1e6);
+        near(figure(&feed, "v", Measure::Ops(Flow::Any)), ops);
+    }
+    let error = read_all("2,5,8,2,1000").unwrap_err();
+    assert!(error.text.contains("7 cells in a line of 5 columns"), "{error}");
+}

@@ -3,6 +3,7 @@
 
 mod absurd;
 mod arrays;
+mod claims;
 mod joined;
 mod pdh;
 mod proc;

@@ -1,6 +1,6 @@
 //! PDH-CSV: encodings, decimal commas, glued cells, and what esxtop and perfmon count.
 
-use super::{MS, cut_anywhere, fed, figure, near, options};
+use super::{Feed, MS, cut_anywhere, fed, figure, near, options};
 use import::monitor::{Flow, Leg, Measure, MonitorFormat, read};
 
 const LUN: &str = "naa.600508b4000971fa0000a00000a20000";
@@ -123,10 +123,12 @@ fn perfmon_is_read_in_german_with_its_bias() {
     near(figure(&feed, "0 C:", Measure::Time(Leg::All, Flow::Read)), 4.0 * MS);
     near(figure(&feed, "0 C:", Measure::Busy), 0.25);
     assert_eq!(feed.rows.len(), 1);
-    // The user's zone goes before the file's bias; without one it is UTC+1.
+    // The file's bias says its zone; the user's is for files without one.
     let own = read("f", MonitorFormat::Pdh, text.as_bytes(), &import::monitor::Options::default())
         .unwrap();
-    assert_eq!(feed.rows[0].to - own.rows[0].to, 3_600_000_000_000);
+    assert_eq!(feed.rows[0].to, own.rows[0].to);
+    let without = text.replace("(-60)", "()");
+    assert_eq!(fed(without.as_bytes()).rows[0].to - own.rows[0].to, 3_600_000_000_000);
     let page: Vec<u8> = text.chars().map(|c| c as u8).collect();
     near(figure(&fed(&page), "0 C:", Measure::Ops(Flow::Read)), 120.5);
     // typeperf on a console.
@@ -258,4 +260,74 @@ fn a_log_that_counts_both_directions_together_is_a_load() {
     let total = record::Record::open(&path).unwrap().totals(0).unwrap().remove(0);
     let ops: u64 = [total.read, total.write].into_iter().flatten().map(|side| side.ops).sum();
     assert_eq!(ops, 1500, "500 a second over three seconds");
+}
+
+/// A log of Windows with one row of these columns.
+fn windows(columns: &[(&str, f64)]) -> Feed {
+    let names: String = columns.iter().map(|(name, _)| format!(",\"\\\\{name}\"")).collect();
+    let cells: String = columns.iter().map(|(_, value)| format!(",\"{value}\"")).collect();
+    let row = |second: u32| format!("\"05/07/2024 10:00:{second:02}.000\"{cells}\n");
+    fed(format!("\"(PDH-CSV 4.0) (UTC)(0)\"{names}\n{}{}", row(0), row(15)).as_bytes())
+}
+
+#[test]
+fn sums_of_windows_are_counted_where_nothing_else_is() {
+    let feed = windows(&[
+        ("s\\physicaldisk(0 c:)\\disk reads/sec", 100.0),
+        ("s\\physicaldisk(_total)\\disk reads/sec", 100.0),
+        ("S\\processor(_total)\\% processor time", 50.0),
+    ]);
+    let names: Vec<&str> = feed.places.iter().map(|place| place.name.as_str()).collect();
+    assert_eq!(names, ["0 c:", "host.cpu"]);
+    assert!(feed.places.iter().all(|place| place.device == "s"), "one host, however it is written");
+    let feed = windows(&[
+        ("s\\PhysicalDisk(_Total)\\Disk Reads/sec", 100.0),
+        ("s\\PhysicalDisk(_Total)\\% Idle Time", 60.0),
+    ]);
+    near(figure(&feed, "all disks", Measure::Ops(Flow::Read)), 100.0);
+    assert!(figure(&feed, "all disks", Measure::Busy).is_nan(), "of several disks none is known");
+    // A root partition of Hyper-V sees its own share of the processors.
+    let feed = windows(&[
+        ("s\\Processor(_Total)\\% Processor Time", 4.0),
+        ("s\\Hyper-V Hypervisor Logical Processor(_Total)\\% Total Run Time", 95.0),
+    ]);
+    near(figure(&feed, "host.cpu", Measure::Cpu), 0.95);
+}
+
+#[test]
+fn teams_and_loopbacks_of_windows_are_no_ports() {
+    let bytes = |name: &str| format!("s\\Network Interface({name})\\Bytes Total/sec");
+    let all = [
+        "Intel X710",
+        "Intel X710 _2",
+        "Microsoft Network Adapter Multiplexor Driver",
+        "Hyper-V Virtual Ethernet Adapter",
+        "Loopback Pseudo-Interface 1",
+    ]
+    .map(bytes);
+    let feed = windows(&all.each_ref().map(|name| (name.as_str(), 2e8)));
+    let wires = feed.places.iter().filter(|place| !place.within).map(|place| place.name.as_str());
+    assert_eq!(wires.collect::<Vec<_>>(), ["Intel X710", "Intel X710 _2"]);
+    near(figure(&feed, "Intel X710", Measure::Bytes(Flow::Any)), 2e8);
+}
+
+#[test]
+fn a_vm_may_have_a_colon_and_latencies_that_contradict_are_said() {
+    let feed = windows(&[
+        ("h\\Virtual Disk(db:prod)\\Reads/sec", 100.0),
+        ("h\\Virtual Disk(db:prod:scsi0:0)\\Reads/sec", 100.0),
+    ]);
+    let names: Vec<&str> = feed.places.iter().map(|place| place.name.as_str()).collect();
+    assert_eq!((names, feed.places[0].guest.as_str()), (vec!["db:prod:scsi0:0"], "db:prod"));
+    let device = |guest: f64, queue: f64| {
+        let of = |what: &str| {
+            format!("h\\Physical Disk SCSI Device(naa.600)\\Average {what} MilliSec/Command")
+        };
+        let all = ["Guest", "Driver", "Kernel", "Queue"].map(of);
+        let values = [guest, 5.0, 1.0, queue];
+        let columns: Vec<(&str, f64)> = all.iter().map(String::as_str).zip(values).collect();
+        let notes = windows(&columns).notes;
+        notes.iter().filter(|note| note.code == "identity-failed").count()
+    };
+    assert_eq!((device(6.0, 0.5), device(20.0, 0.5), device(6.0, 8.0)), (0, 1, 1));
 }

@@ -1,0 +1,126 @@
+//! What is claimed of a system whose truth is known, by the samples that its files would have: no limit that was half full all the
+//! time, no room where a sample was full, no neighbour without anybody who suffers.
+
+use super::{Feed, recorded};
+use findings::{Analysis, Limiter};
+use import::monitor::{Calendar, Map, MonitorFormat, Options, TimeZone, Topology, read};
+
+const MAP: &str = r#"
+kind = "volume"
+time = "Time"
+place = "Volume"
+[column]
+"Reads" = { measure = "reads" }
+"ms" = { measure = "read-latency", unit = "ms" }
+"KB/s" = { measure = "read-bytes", unit = "kB/s" }
+"Busy" = { measure = "busy", unit = "%" }
+"#;
+
+/// A file of samples of so many seconds: of each the volumes with reads a second, their time in ms, kB/s and how busy they are.
+fn feed(
+    seconds: i64,
+    samples: usize,
+    row: impl Fn(usize) -> Vec<(&'static str, [f64; 4])>,
+) -> Feed {
+    let mut text = "Time,Volume,Reads,ms,KB/s,Busy\n".to_owned();
+    for at in 0..samples {
+        for (name, [reads, ms, kb, busy]) in row(at) {
+            let cell = |value: f64| if value.is_nan() { String::new() } else { value.to_string() };
+            let time = 1_700_000_000 + at as i64 * seconds;
+            let cells = [reads, ms, kb, busy].map(cell).join(",");
+            text += &format!("{time},{name},{cells}\n");
+        }
+    }
+    let maps = vec![Map::parse("m", MAP).unwrap()];
+    let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
+    let options = Options { maps, calendar, ..Options::default() };
+    read("file", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+}
+
+fn explained(feed: Feed) -> Analysis {
+    let (_dir, record) = recorded(&[feed], &Topology::default());
+    findings::analyse(&record).unwrap()
+}
+
+/// The statements of a sort, of all windows.
+fn said(analysis: &Analysis, code: &str) -> Vec<String> {
+    let of = analysis.monitoring.iter().filter(|finding| finding.code == code);
+    of.map(|finding| finding.text.clone()).collect()
+}
+
+#[test]
+fn what_is_half_full_all_the_time_limits_nothing() {
+    for busy in [40.0, 55.0, 70.0] {
+        let steady = explained(feed(60, 30, |_| vec![("v1", [1000.0, 2.0, 8000.0, busy])]));
+        for step in &steady.steps {
+            let limit = &step.attribution.as_ref().unwrap().limit;
+            assert!(!matches!(limit, Limiter::Hop { .. }), "{busy}: {limit:?}");
+        }
+    }
+    // Full in the samples in which it is used: nothing else is known, and it is named.
+    let bursts = explained(feed(60, 30, |at| {
+        let on = f64::from(u8::from(at % 3 != 0));
+        vec![("v1", [3000.0 * on, 10.0, 24_000.0 * on, 98.0 * on])]
+    }));
+    let limit = &bursts.steps[0].attribution.as_ref().unwrap().limit;
+    assert!(matches!(limit, Limiter::Hop { hop, .. } if hop == "v1"), "{limit:?}");
+}
+
+#[test]
+fn room_is_that_of_the_fullest_sample() {
+    // A quarter of the samples are full.
+    let row = |at: usize| {
+        let busy = if at.is_multiple_of(4) { 100.0 } else { 8.0 };
+        vec![("v1", [busy * 20.0, 2.0, busy * 160.0, busy])]
+    };
+    let found = said(&explained(feed(300, 32, row)), "headroom");
+    assert!(
+        found[0].contains("v1 was full, in its fullest sample of 5 min (31% over"),
+        "{found:?}"
+    );
+    assert!(!found[0].contains("may grow"), "{found:?}");
+    let row = |at: usize| {
+        let busy = if at.is_multiple_of(4) { 60.0 } else { 20.0 };
+        vec![("v1", [busy * 20.0, 2.0, busy * 160.0, busy])]
+    };
+    let found = said(&explained(feed(20, 32, row)), "headroom");
+    assert!(
+        found[0]
+            .contains("60% in its fullest sample of 20 s (30% over the window), which leaves 40%"),
+        "{found:?}"
+    );
+    assert!(found[0].contains("may grow by 67%"), "{found:?}");
+}
+
+#[test]
+fn a_mean_latency_is_that_of_the_operations_whose_latency_is_known() {
+    let row = |_| {
+        vec![("v1", [900.0, f64::NAN, 7200.0, f64::NAN]), ("v2", [100.0, 20.0, 800.0, f64::NAN])]
+    };
+    let found = explained(feed(60, 12, row));
+    let both = &found.steps[0].total.both;
+    assert!((both.mean_ns.unwrap() - 20e6).abs() < 1e4, "{:?}", both.mean_ns);
+    let told = said(&found, "latency-of-some");
+    assert!(told[0].contains("10% of the operations: 20.0 ms"), "{told:?}");
+    let all = explained(feed(60, 12, |_| vec![("v1", [900.0, 1.0, 7200.0, f64::NAN])]));
+    assert!(said(&all, "latency-of-some").is_empty());
+}
+
+#[test]
+fn a_neighbour_is_noisy_where_others_are_slower() {
+    // In the last sixth one takes most; `others` is their latency then, and small I/Os are many and few bytes.
+    let neighbours = |others: f64, size: f64| {
+        explained(feed(60, 36, |at| {
+            let late = at >= 30;
+            let (ops, ms) = if late { (20_000.0, 20.0) } else { (200.0, 1.0) };
+            let quiet = [200.0, if late { others } else { 1.0 }, 1600.0, f64::NAN];
+            vec![("a", [ops, ms, ops * size, f64::NAN]), ("b", quiet), ("c", quiet)]
+        }))
+    };
+    let found = said(&neighbours(10.0, 8.0), "noisy-neighbour");
+    assert!(
+        found.iter().any(|text| text.contains("a takes") && text.contains("throughput")),
+        "{found:?}"
+    );
+    assert!(said(&neighbours(1.0, 8.0), "noisy-neighbour").is_empty());
+}
