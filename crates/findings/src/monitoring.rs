@@ -4,11 +4,11 @@
 //! Only for loads that were observed and not issued. A mean tells no percentile, a sample no order within it, and a window
 //! nothing of the time outside of it; each statement says its window and its samples.
 
-use crate::attribution::{Attribution, HopLoad, Limiter};
+use crate::attribution::{Attribution, Gauge, HopLoad, Limiter};
 use crate::figures::{Figures, Loops, StepFigures};
 use crate::headroom;
 use crate::pool::untimed;
-use crate::samples::Samples;
+use crate::samples::{HopSamples, Samples};
 use crate::step::StepData;
 use record::{CounterId, HopKind, Source};
 use serde::Serialize;
@@ -73,7 +73,7 @@ struct SeenHop {
     bytes: Option<f64>,
     /// What a port of a switch sends.
     sent: Option<f64>,
-    samples: Option<Samples>,
+    samples: HopSamples,
 }
 
 impl Seen {
@@ -82,7 +82,7 @@ impl Seen {
         if figures.loops != Loops::Observed {
             return None;
         }
-        let samples = Samples::of(step);
+        let samples = HopSamples::of(step);
         let amount = |source: &Source, id| step.integrals.amount(source.id, id);
         let hop = |source: &Source| {
             let kind = source.hop()?;
@@ -103,7 +103,7 @@ impl Seen {
                 little: step.integrals.mean(source.id, CounterId::SlotsUsed),
                 bytes: read.or(write).map(|_| read.unwrap_or(0.0) + write.unwrap_or(0.0)),
                 sent: read,
-                samples: samples.get(source.name.as_str()).copied(),
+                samples: samples.get(source.name.as_str()).cloned().unwrap_or_default(),
             })
         };
         Some(Seen {
@@ -181,7 +181,8 @@ impl Window<'_> {
     }
 
     fn samples(&self, hop: &str) -> Option<Samples> {
-        self.seen.hops.iter().find(|seen| seen.name == hop)?.samples
+        let of = self.hops().iter().find(|load| load.hop == hop).and_then(|load| load.of);
+        self.seen.hops.iter().find(|seen| seen.name == hop)?.samples.of_gauge(of)
     }
 
     /// How full a hop was in its fullest sample.
@@ -433,16 +434,20 @@ impl Window<'_> {
             true => format!("in its fullest sample of {sample} ({} over the window)", part(mean)),
             false => format!("at means of {sample}"),
         };
+        let what = match hop.of {
+            Some(Gauge::Slots) => format!("the queue of {name}"),
+            _ => name.clone(),
+        };
         let text = match full >= FULL {
             true => {
                 let of = of.replacen(" of ", ", at ", 1);
-                format!("{name} was full{of}, {over}: no room is left then")
+                format!("{what} was full{of}, {over}: no room is left then")
             }
             false => {
                 let burst = (1.0 - 3.0 * full).max(0.0);
                 let burst = if burst > 0.0 { part(burst) } else { "nothing".to_owned() };
                 format!(
-                    "{name} is the fullest that is known: {}{of} {over}, which leaves {}; if that sample's load falls into a third of its time, {burst}. {}",
+                    "{what} is the fullest that is known: {}{of} {over}, which leaves {}; if that sample's load falls into a third of its time, {burst}. {}",
                     part(full),
                     part(1.0 - full),
                     self.more(full, mean)

@@ -1,15 +1,20 @@
 //! How the samples of a hop spread over a window: how long they are, and how much fuller the fullest is than their mean.
 
+use crate::attribution::Gauge;
 use crate::step::StepData;
 use record::{Counter, CounterId, Meaning};
 use std::collections::BTreeMap;
 
-/// What tells how full a hop is, the best first: of one rank the one with the most.
-const TELLS: &[&[CounterId]] = &[
-    &[CounterId::Busy, CounterId::CpuBusy, CounterId::Utilization],
-    &[CounterId::ReadBytes, CounterId::WriteBytes],
-    &[CounterId::SlotsUsed],
-    &[CounterId::ReadOps, CounterId::WriteOps],
+/// Counters that tell how full a hop is, the best first.
+const TELLS: &[CounterId] = &[
+    CounterId::Busy,
+    CounterId::CpuBusy,
+    CounterId::Utilization,
+    CounterId::ReadBytes,
+    CounterId::WriteBytes,
+    CounterId::SlotsUsed,
+    CounterId::ReadOps,
+    CounterId::WriteOps,
 ];
 /// So many samples show whether a load is steady.
 const MANY: usize = 6;
@@ -27,31 +32,48 @@ pub(crate) struct Samples {
     pub count: usize,
 }
 
-impl Samples {
+/// The samples of a hop by what they count, with how much that is in all.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HopSamples(BTreeMap<CounterId, (Samples, f64)>);
+
+impl HopSamples {
     /// Those of every hop of a step, by its name.
-    pub fn of(step: &StepData) -> BTreeMap<&str, Samples> {
+    pub fn of(step: &StepData) -> BTreeMap<&str, HopSamples> {
         let mut all: BTreeMap<(&str, CounterId), Vec<(f64, f64)>> = BTreeMap::new();
         for (name, counter) in &step.counters {
-            let Some(id) = TELLS.iter().copied().flatten().find(|id| counter.kind == (**id).into())
-            else {
-                continue;
-            };
-            all.entry((name, *id)).or_default().extend(rate(counter, *id));
+            if let Some(id) = TELLS.iter().find(|id| counter.kind == (**id).into()) {
+                all.entry((name, *id)).or_default().extend(rate(counter, *id));
+            }
         }
-        let mut out = BTreeMap::new();
-        let names: Vec<&str> = all.keys().map(|(name, _)| *name).collect();
-        for name in names {
-            let of = |id: &CounterId| all.get(&(name, *id)).filter(|seen| !seen.is_empty());
-            let sum = |seen: &[(f64, f64)]| seen.iter().map(|(s, rate)| s * rate).sum::<f64>();
-            let most = TELLS.iter().find_map(|rank| {
-                let seen = rank.iter().filter_map(of);
-                seen.max_by(|a, b| sum(a).total_cmp(&sum(b)))
-            });
-            out.extend(most.and_then(|seen| Some((name, Samples::among(seen)?))));
+        let mut out: BTreeMap<&str, HopSamples> = BTreeMap::new();
+        for ((name, id), seen) in all {
+            let sum = seen.iter().map(|(seconds, rate)| seconds * rate).sum();
+            let samples = Samples::among(&seen).map(|samples| (id, (samples, sum)));
+            out.entry(name).or_default().0.extend(samples);
         }
         out
     }
 
+    /// Those of what a gauge shows; without one, of what tells best.
+    pub fn of_gauge(&self, gauge: Option<Gauge>) -> Option<Samples> {
+        let ids: &[CounterId] = match gauge {
+            Some(Gauge::Slots) => &[CounterId::SlotsUsed],
+            Some(Gauge::Receive) => &[CounterId::ReadBytes],
+            Some(Gauge::Transmit) => &[CounterId::WriteBytes],
+            Some(Gauge::Both) => &[CounterId::ReadBytes, CounterId::WriteBytes],
+            Some(Gauge::Ops) => &[CounterId::ReadOps, CounterId::WriteOps],
+            Some(_) => &[CounterId::Busy, CounterId::CpuBusy, CounterId::Utilization],
+            None => &[],
+        };
+        // Of two directions the one with more.
+        let found = ids.iter().filter_map(|id| self.0.get(id));
+        let most = found.max_by(|a, b| a.1.total_cmp(&b.1));
+        let best = || TELLS.iter().find_map(|id| self.0.get(id));
+        most.or_else(best).map(|(samples, _)| *samples)
+    }
+}
+
+impl Samples {
     fn among(seen: &[(f64, f64)]) -> Option<Samples> {
         let mut lengths: Vec<f64> = seen.iter().map(|(seconds, _)| *seconds).collect();
         lengths.sort_by(f64::total_cmp);

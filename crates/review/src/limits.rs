@@ -6,7 +6,9 @@ use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::attribution::{Attribution, HopLimit, Limiter};
 use findings::network::NetLimit;
-use findings::{Analysis, FaultOutcome, LimitRange, MissingCounter, PlanLimits, StepFigures};
+use findings::{
+    Analysis, FaultOutcome, LimitRange, Loops, MissingCounter, PlanLimits, StepFigures,
+};
 use record::HopKind;
 use scenario::Plan;
 use units::rate;
@@ -284,7 +286,7 @@ pub(crate) fn undetermined(analysis: &Analysis) -> Option<Sentence> {
         Some(missing) => format!(
             "{of}: the {} would tell; {}.",
             clean(&missing.what).trim_start_matches("the "),
-            how(missing, analysis.run.simulated)
+            how(missing, analysis)
         ),
         None => format!("{of}: no hop has a counter that would tell."),
     };
@@ -292,9 +294,13 @@ pub(crate) fn undetermined(analysis: &Analysis) -> Option<Sentence> {
 }
 
 /// How to get a counter.
-fn how(missing: &MissingCounter, simulated: bool) -> &'static str {
+fn how(missing: &MissingCounter, analysis: &Analysis) -> &'static str {
+    let observed = analysis.steps.iter().all(|step| step.loops == Loops::Observed);
     match missing.hop_kind.as_deref() {
-        _ if simulated => "give its part that figure in the scenario",
+        _ if analysis.run.simulated => "give its part that figure in the scenario",
+        Some("block-device" | "host-cpu" | "array-cpu" | "vm-cpu") if observed => {
+            "collect it on the machine that has it, over the same time"
+        }
         Some("block-device") => "run on the machine that has the device",
         Some("host-cpu" | "array-cpu" | "vm-cpu") => {
             "watch the CPU time there during a run, as with `mpstat 1`"
@@ -303,6 +309,7 @@ fn how(missing: &MissingCounter, simulated: bool) -> &'static str {
             "take it from the array's own monitoring"
         }
         Some("switch-port" | "link" | "trunk") => "take it from the switch's port counters",
+        _ if observed => "read it where it is counted, over the same time",
         _ => "read it where it is counted, during a run",
     }
 }

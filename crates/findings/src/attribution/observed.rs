@@ -10,7 +10,7 @@ use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
 use crate::hop_signs::SOFTIRQ_BOUND;
-use crate::samples::Samples;
+use crate::samples::HopSamples;
 use crate::step::StepData;
 use record::{CounterId, Fact, HopKind, Loop, Meaning, Source, SourceKind};
 use std::collections::BTreeSet;
@@ -122,12 +122,13 @@ impl Observed {
         cross(&mut seen);
         sum_up(&mut seen);
         if figures.loops == Loops::Observed {
-            let samples = Samples::of(step);
+            let samples = HopSamples::of(step);
             for hop in &mut seen {
-                let of = samples.get(hop.load.hop.as_str());
                 let full = hop.served.filter(|full| full.share.is_finite());
+                let of = samples.get(hop.load.hop.as_str());
+                let of = of.and_then(|of| of.of_gauge(full.map(|full| full.gauge)));
                 hop.even = of.zip(full).is_some_and(|(of, full)| of.is_even(full.share));
-                hop.steady = hop.even && of.is_some_and(Samples::is_many);
+                hop.steady = hop.even && of.is_some_and(|of| of.is_many());
             }
         }
         if figures.is_test() {
