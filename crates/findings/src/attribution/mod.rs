@@ -105,8 +105,7 @@ impl GatherAttribution {
             |step: &&Observed| step.iops > 0.0 || step.is_observed() && step.bytes_per_s > 0.0;
         let step = steps.get(at).filter(loaded)?;
         let response = neighbours::response(steps, at);
-        let mut candidates = candidates::candidates(step, &response);
-        candidates.retain(|one| !names_steady(steps, step, &one.limit));
+        let mut candidates = answers(steps, at, &response);
         if !self.counted {
             candidates.iter_mut().for_each(|one| nothing_missing(&mut one.limit));
         }
@@ -151,18 +150,35 @@ impl GatherAttribution {
     }
 }
 
-/// Whether an answer names a hop that was half full all the time: in this window and, where it is short, in another.
-fn names_steady(steps: &[Observed], step: &Observed, limit: &Limiter) -> bool {
-    let known = |at: usize| steps.iter().any(|of| of.hops.get(at).is_some_and(|hop| hop.steady));
-    let steady = |name: &String| {
-        let mut hops = step.hops.iter().enumerate();
-        hops.any(|(at, hop)| hop.even && hop.name() == name && known(at))
-    };
-    match limit {
-        Limiter::Hop { hop, why, .. } => *why != HopLimit::Slots && steady(hop),
-        Limiter::Two { first, second } => steady(first) || steady(second),
-        _ => false,
+/// All answers to a step. What was half full all the time may have been full for a part of each sample, or never: shorter
+/// samples would tell.
+fn answers(
+    steps: &[Observed],
+    at: usize,
+    response: &neighbours::NeighbourResponse,
+) -> Vec<Candidate> {
+    let mut all = candidates::candidates(&steps[at], response);
+    for one in &mut all {
+        if let Some(hop) = steady(steps, &steps[at], &one.limit) {
+            one.limit = Limiter::Unknown { missing: vec![format!("shorter samples of {hop}")] };
+        }
     }
+    all
+}
+
+/// The hop of an answer that was half full all the time: in this window and, where it is short, in another.
+fn steady<'a>(steps: &[Observed], step: &Observed, limit: &'a Limiter) -> Option<&'a str> {
+    let known = |at: usize| steps.iter().any(|of| of.hops.get(at).is_some_and(|hop| hop.steady));
+    let is_steady = |name: &&String| {
+        let mut hops = step.hops.iter().enumerate();
+        hops.any(|(at, hop)| hop.even && hop.name() == *name && known(at))
+    };
+    let named = match limit {
+        Limiter::Hop { hop, why, .. } if *why != HopLimit::Slots => vec![hop],
+        Limiter::Two { first, second } => vec![first, second],
+        _ => Vec::new(),
+    };
+    named.into_iter().find(is_steady).map(String::as_str)
 }
 
 /// In a model a hop without counters costs no time: it is none that could tell.
@@ -188,7 +204,6 @@ pub fn weighed(record: &Record) -> Result<Vec<Vec<Candidate>>, FindingsError> {
         let figures = StepFigures::of(&step, false, &steady::RULE, record.events());
         all.see(&step, &figures, record.sources(), record.facts());
     }
-    let answers =
-        |at: usize| candidates::candidates(&all.steps[at], &neighbours::response(&all.steps, at));
+    let answers = |at: usize| answers(&all.steps, at, &neighbours::response(&all.steps, at));
     Ok((0..all.steps.len()).map(answers).collect())
 }
