@@ -294,11 +294,7 @@ impl Book<'_> {
         let mut told = BTreeSet::new();
         for place in places {
             let Some(source) = place.hop else { continue };
-            let is_it = |known: &&KnownHop| {
-                let named = |name: &String| *name == place.name || join::is(place.of, name);
-                known.name.as_ref().is_some_and(named)
-                    || known.id.as_ref().is_some_and(|id| place.of.ids.contains(id))
-            };
+            let is_it = |known: &&KnownHop| is_it(known, place);
             for (id, value) in self.known.iter().filter(is_it).flat_map(|known| &known.limits) {
                 if !told.insert((source, *id)) {
                     continue;
@@ -307,6 +303,20 @@ impl Book<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Says which entries of the topology are of no place.
+    pub fn strangers(&mut self, places: &[Written<'_>]) -> Result<(), RecordError> {
+        let here = |known: &&KnownHop| !places.iter().any(|place| is_it(known, place));
+        let all: Vec<&KnownHop> = self.known.iter().filter(here).collect();
+        let Some(first) = all.first() else { return Ok(()) };
+        let name = first.name.as_ref().or(first.id.as_ref()).cloned().unwrap_or_default();
+        let text = format!(
+            "{} of {} entries of the topology are of no place in the files, such as {name}: names are as the review writes them",
+            all.len(),
+            self.known.len()
+        );
+        self.event(Level::Warning, "topology-unused", &text)
     }
 
     /// Which counters of a place that several files count are of which file.
@@ -399,6 +409,13 @@ impl Book<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an entry of the topology is of a place.
+fn is_it(known: &KnownHop, place: &Written<'_>) -> bool {
+    let named = |name: &String| *name == place.name || join::is(place.of, name);
+    known.name.as_ref().is_some_and(named)
+        || known.id.as_ref().is_some_and(|id| place.of.ids.contains(id))
 }
 
 fn counter(

@@ -118,6 +118,19 @@ fn unit(word: &str) -> Option<f64> {
     })
 }
 
+/// The units of a measure; `None` where a number has none.
+fn wanted(measure: Measure) -> Option<&'static [&'static str]> {
+    Some(match measure {
+        Measure::Time(..) => &["ns", "us", "ms", "s"],
+        Measure::Bytes(_) | Measure::Speed => &[
+            "1", "B", "B/s", "kB", "kB/s", "MB", "MB/s", "GB", "GB/s", "KiB", "KiB/s", "MiB",
+            "MiB/s", "Gbit/s", "Mbit/s",
+        ],
+        Measure::Busy | Measure::Cpu => &["%", "1"],
+        _ => &["1", "1/s"],
+    })
+}
+
 impl Map {
     /// Reads a map.
     /// # Errors
@@ -233,6 +246,12 @@ fn mapped(name: &str, of: &toml::Value) -> Result<Mapped, String> {
     let unit_word = text("unit").unwrap_or("1");
     let factor = unit(unit_word)
         .ok_or_else(|| format!("column {name:?}: unit = {unit_word:?} is not known"))?;
+    if let Some(wanted) = wanted(measured).filter(|wanted| !wanted.contains(&unit_word)) {
+        let wanted = wanted.join(", ");
+        return Err(format!(
+            "column {name:?}: {unit_word:?} is no unit of {word}; these are: {wanted}"
+        ));
+    }
     let grows = match text("value").unwrap_or("mean") {
         "mean" | "rate" => false,
         "counter" => true,
@@ -284,6 +303,8 @@ fn cells(line: &str, delimiter: u8) -> Vec<String> {
     first.map(|row| row.iter().map(|cell| cell.trim().to_owned()).collect()).unwrap_or_default()
 }
 
+/// Shares of the time are at most one, and what rounding adds.
+const BUSIEST: f64 = 1.5;
 /// Objects of one poll are asked within this part of the time to the next.
 const POLL: i64 = 4;
 /// What Pure calls the sum of all volumes.
@@ -506,7 +527,19 @@ fn line(
         .iter()
         .map(|(at, column, over)| {
             let over = over.map(|over| value(over, column)).transpose()?.flatten();
-            Ok(value(*at, column)?.map(|v| (v, over)))
+            let found = value(*at, column)?;
+            if let Some(share) = found.map(|v| v * column.factor).filter(|share| *share > BUSIEST)
+                && matches!(column.measure, Measure::Busy | Measure::Cpu)
+            {
+                let text = format!(
+                    "`{}` is {:.0}% of the time: the unit of {:?} may be another, such as \"%\"",
+                    short(cell(*at)),
+                    share * 100.0,
+                    column.name
+                );
+                return Err(ReadError::new(number, *at as u64 + 1, text));
+            }
+            Ok(found.map(|v| (v, over)))
         })
         .collect();
     Ok(Some(Line { stamp, number, place, values: values? }))

@@ -7,7 +7,7 @@
 use super::book::{Book, TEST};
 use super::covered::Covered;
 use super::join::Joined;
-use super::model::{Feed, Measure};
+use super::model::{Feed, Measure, Span};
 use super::places::{chosen, left_out, level, number, time_line};
 use super::topology::Topology;
 use super::window::{NamedWindow, Window, of_tests, windows};
@@ -116,7 +116,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     }
     let (tests, all_tests) = of_tests(order.feeds);
     let named = if order.windows.is_empty() { &tests } else { order.windows };
-    let windows = windows(&rows, &loads, named);
+    let mut windows = windows(&rows, &loads, named);
     let of_tests = order.windows.is_empty() && !tests.is_empty();
     let setting = if of_tests { TEST } else { "window" };
     for window in &windows {
@@ -125,6 +125,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
             return Err(WriteError::EmptyWindow(window.name.clone()));
         }
     }
+    let asked = if order.windows.is_empty() { Vec::new() } else { as_counted(&mut windows, &rows) };
     let zero =
         windows.iter().map(|w| w.span.from).chain(rows.iter().map(|r| r.from)).min().unwrap_or(0);
     let head = RunHead {
@@ -141,27 +142,70 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     let mut book = Book { writer, zero, known, covered, setting, unknown, rests };
     book.provenance(order, &rows)?;
     book.joins(&joined, &places)?;
-    if let Some((count, share)) = left_out {
+    let shown = (!tests.is_empty() && order.windows.is_empty()).then_some((all_tests, tests.len()));
+    told(&mut book, asked, left_out, shown)?;
+    book.sources(&places)?;
+    for (index, window) in (0..).zip(&windows) {
+        book.step(index, window, &places)?;
+    }
+    book.counted(order.feeds, &places)?;
+    book.strangers(&places)?;
+    book.filled()?;
+    book.writer.finish(Status::Complete)?;
+    let loads = places.iter().filter(|p| p.load.is_some()).count();
+    Ok(Explained { windows, loads, hops: places.iter().filter(|p| p.hop.is_some()).count() })
+}
+
+/// Says what is not as the files or the user have it: windows, places and tests that are left out.
+fn told(
+    book: &mut Book<'_>,
+    windows: Vec<String>,
+    places: Option<(usize, f64)>,
+    tests: Option<(usize, usize)>,
+) -> Result<(), RecordError> {
+    for text in windows {
+        book.event(Level::Warning, "window-as-counted", &text)?;
+    }
+    if let Some((count, share)) = places {
         let text = format!(
             "{count} places with {:.2}% of all that was read and written are left out: a record holds the busiest",
             share * 100.0
         );
         book.event(Level::Warning, "places-left-out", &text)?;
     }
-    if !tests.is_empty() && all_tests > tests.len() && order.windows.is_empty() {
-        let text =
-            format!("{all_tests} tests are in the files: the first {} are shown", tests.len());
+    if let Some((all, shown)) = tests.filter(|(all, shown)| all > shown) {
+        let text = format!("{all} tests are in the files: the first {shown} are shown");
         book.event(Level::Warning, "tests-left-out", &text)?;
     }
-    book.sources(&places)?;
-    for (index, window) in (0..).zip(&windows) {
-        book.step(index, window, &places)?;
+    Ok(())
+}
+
+/// Cuts windows to the time of which anything is known, so that no rate is of more; says so, and where a window is less than
+/// a sample, of which only the mean is known.
+fn as_counted(windows: &mut [Window], rows: &[Span]) -> Vec<String> {
+    let Some((first, last)) = rows.first().zip(rows.last()) else { return Vec::new() };
+    let mut said = Vec::new();
+    for window in windows.iter_mut().skip(1) {
+        let (asked, name) = (window.span, &window.name);
+        window.span = Span { from: asked.from.max(first.from), to: asked.to.min(last.to) };
+        let here = window.span;
+        if here != asked {
+            said.push(format!(
+                "of the window {name}, {} s, the files cover {} s: figures are of these",
+                asked.seconds().round(),
+                here.seconds().round()
+            ));
+        }
+        let within = rows.iter().find(|row| row.from <= here.from && row.to >= here.to);
+        if let Some(sample) = within.filter(|row| row.seconds() > 1.5 * here.seconds()) {
+            said.push(format!(
+                "the window {name} is {} s of a sample of {} s: its figures are the means of that sample",
+                here.seconds().round(),
+                sample.seconds().round()
+            ));
+        }
     }
-    book.counted(order.feeds, &places)?;
-    book.filled()?;
-    book.writer.finish(Status::Complete)?;
-    let loads = places.iter().filter(|p| p.load.is_some()).count();
-    Ok(Explained { windows, loads, hops: places.iter().filter(|p| p.hop.is_some()).count() })
+    said
 }
 
 /// Why there is no load.

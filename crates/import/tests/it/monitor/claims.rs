@@ -124,3 +124,76 @@ fn a_neighbour_is_noisy_where_others_are_slower() {
     );
     assert!(said(&neighbours(1.0, 8.0), "noisy-neighbour").is_empty());
 }
+
+/// Windows of a user, in the time that files cover and outside of it.
+#[test]
+fn a_window_is_no_longer_than_what_is_known() {
+    let feeds = [feed(300, 12, |_| vec![("v1", [1000.0, 2.0, 8000.0, 40.0])])];
+    let from = 1_700_000_000_000_000_000_i64;
+    let span = |from: i64, to: i64| import::monitor::Span { from, to };
+    let second = 1_000_000_000;
+    let windows = [
+        ("long", span(from - 86_400 * second, from + 600 * second)),
+        ("short", span(from + 310 * second, from + 320 * second)),
+    ];
+    let windows: Vec<import::monitor::NamedWindow> = windows
+        .into_iter()
+        .map(|(name, span)| import::monitor::NamedWindow { name: name.to_owned(), span })
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.wsr");
+    let order = import::monitor::Order {
+        feeds: &feeds,
+        windows: &windows,
+        facts: Vec::new(),
+        topology: &import::monitor::topology(
+            "[[hop]]\nname = \"v1\"\noperations = 5000\n[[hop]]\nname = \"v2\"\noperations = 5000\n",
+            &|_| Ok(0.0),
+        )
+        .unwrap(),
+        producer: "a test".to_owned(),
+        title: "t".to_owned(),
+    };
+    import::monitor::write(&path, &order).unwrap();
+    let record = record::Record::open(&path).unwrap();
+    let analysis = findings::analyse(&record).unwrap();
+    for step in &analysis.steps {
+        assert!((step.total.both.iops - 1000.0).abs() < 1.0, "{}", step.total.both.iops);
+    }
+    let said = |code: &str| -> Vec<&str> {
+        let of = record.events().iter().filter(|event| event.code == code);
+        of.map(|event| event.text.as_str()).collect()
+    };
+    let asked = said("window-as-counted");
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert!(
+        asked[0].contains("of the window long") && asked[0].contains("the files cover 900 s"),
+        "{asked:?}"
+    );
+    assert!(asked[1].contains("10 s of a sample of 300 s"), "{asked:?}");
+    assert!(
+        said("topology-unused")[0].starts_with("1 of 2 entries"),
+        "{:?}",
+        said("topology-unused")
+    );
+}
+
+#[test]
+fn a_unit_fits_its_measure() {
+    let with = |unit: &str| {
+        MAP.replace(
+            "measure = \"read-latency\", unit = \"ms\"",
+            &format!("measure = \"read-latency\"{unit}"),
+        )
+    };
+    for unit in [", unit = \"MB/s\"", ""] {
+        let error = Map::parse("m", &with(unit)).unwrap_err();
+        assert!(error.contains("these are: ns, us, ms, s"), "{error}");
+    }
+    let maps = vec![Map::parse("m", &MAP.replace(", unit = \"%\"", "")).unwrap()];
+    let text =
+        "Time,Volume,Reads,ms,KB/s,Busy\n1700000000,v1,10,1,80,75\n1700000060,v1,10,1,80,75\n";
+    let options = Options { maps, ..super::options() };
+    let error = read("f", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap_err();
+    assert!(error.text.contains("`75` is 7500% of the time"), "{error}");
+}
