@@ -33,8 +33,12 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
 
 fn sentence(one: &MonitoringFinding, analysis: &Analysis) -> Sentence {
     let window = analysis.steps.iter().find(|step| step.index == one.step);
-    let window = window.and_then(|step| step.settings.first()).map(|(_, name)| clean(name));
-    let window = window.map(|name| format!("{}: ", capital(&name))).unwrap_or_default();
+    let window = window.and_then(|step| step.settings.first());
+    let window = window.map_or(String::new(), |(setting, name)| match setting.as_str() {
+        // The names of windows are words, those of tests are names.
+        "window" => format!("{}: ", capital(&clean(name))),
+        _ => format!("{}: ", clean(name)),
+    });
     let tone = match one.code.as_str() {
         "credit-wait" | "errors" | "incident" | "noisy-neighbour" | "uneven"
         | "snapshots-differ" => Tone::Caution,
