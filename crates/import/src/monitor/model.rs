@@ -142,8 +142,6 @@ pub struct Feed {
     pub aliases: Vec<(String, String)>,
     /// What the machines of devices are known by: device, kind of identity, identity.
     pub machines: Vec<(String, &'static str, String)>,
-    /// The transfers that places saw one end of, by the addresses of both.
-    pub flows: Vec<(usize, String)>,
     /// Transfers of which it saw one end.
     pub transfers: Vec<Transfer>,
     /// Tests of a file of results, with their times: windows unless the user names others.
@@ -165,7 +163,6 @@ impl Feed {
             assumed: Vec::new(),
             aliases: Vec::new(),
             machines: Vec::new(),
-            flows: Vec::new(),
             transfers: Vec::new(),
             tests: Vec::new(),
             by_name: BTreeMap::new(),
