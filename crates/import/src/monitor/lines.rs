@@ -192,8 +192,9 @@ pub(super) const PAGES: &[&str] = &[
 
 /// Bytes of such a code page as text.
 pub(super) fn paged(bytes: &[u8], page: &str) -> String {
+    let upper: Vec<char> = page.chars().collect();
     let of = |byte: &u8| match byte.checked_sub(0x80) {
-        Some(at) => page.chars().nth(usize::from(at)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        Some(at) => upper.get(usize::from(at)).copied().unwrap_or(char::REPLACEMENT_CHARACTER),
         None => char::from(*byte),
     };
     bytes.iter().map(of).collect()

@@ -150,10 +150,12 @@ fn header(feed: &mut Feed, number: u64, line: &[u8]) -> Result<Header, ReadError
             let names = cells.iter().filter_map(|cell| CounterName::of(cell));
             names.filter(|name| perfmon::meaning(name).is_some()).count()
         };
+        let mut most = known(&cells);
         for page in super::lines::PAGES {
             let other = decoded(&|bytes| super::lines::paged(bytes, page));
-            if known(&other) > known(&cells) {
-                cells = other;
+            let of_other = known(&other);
+            if of_other > most {
+                (cells, most) = (other, of_other);
             }
         }
     }

@@ -3,6 +3,8 @@
 use super::model::{Flow, Leg, Measure, Place};
 use super::pdh::{CounterName, Meaning};
 use record::HopKind;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 const SECOND: f64 = 1e9;
 
@@ -319,16 +321,30 @@ const COUNTERS: &[(&str, &[&str])] = &[
 ];
 
 /// Small letters, and typewriters' apostrophes.
-fn lower(text: &str) -> impl Iterator<Item = char> + '_ {
-    text.chars().flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c })
+fn lower(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }).collect()
 }
 
-fn known(
-    table: &'static [(&'static str, &'static [&'static str])],
-    name: &str,
-) -> Option<&'static str> {
-    let same = |other: &&str| lower(other).eq(lower(name));
-    table.iter().find(|(_, names)| names.iter().any(&same)).map(|(word, _)| *word)
+type Words = HashMap<String, &'static str>;
+
+/// The word for each name of a table.
+fn words(table: &'static [(&'static str, &'static [&'static str])]) -> Words {
+    let of = |(word, names): &'static (_, &'static [&str])| {
+        names.iter().map(move |name| (lower(name), *word))
+    };
+    table.iter().flat_map(of).collect()
+}
+
+/// The word for an object.
+fn object(name: &str) -> Option<&'static str> {
+    static WORDS: LazyLock<Words> = LazyLock::new(|| words(OBJECTS));
+    WORDS.get(&lower(name)).copied()
+}
+
+/// The word for a counter.
+fn counter(name: &str) -> Option<&'static str> {
+    static WORDS: LazyLock<Words> = LazyLock::new(|| words(COUNTERS));
+    WORDS.get(&lower(name)).copied()
 }
 
 /// What the sum of all instances is called.
@@ -336,8 +352,8 @@ const TOTAL: &str = "_Total";
 
 /// The sum of all disks, for a log that has no disk of its own: what a column of it is.
 pub(super) fn sum(name: &CounterName<'_>) -> Option<Meaning> {
-    let disks = known(OBJECTS, name.object)? == "disk" && name.instance.eq_ignore_ascii_case(TOTAL);
-    let counter = known(COUNTERS, name.counter).filter(|counter| disks && *counter != "idle")?;
+    let disks = object(name.object)? == "disk" && name.instance.eq_ignore_ascii_case(TOTAL);
+    let counter = counter(name.counter).filter(|counter| disks && *counter != "idle")?;
     let all = CounterName { instance: "all disks", ..*name };
     disk(&all, counter, false)
 }
@@ -353,8 +369,8 @@ pub(super) fn hypervisor(name: &CounterName<'_>) -> Option<Meaning> {
 
 /// What a column is; `None` for one that explains nothing.
 pub(super) fn meaning(name: &CounterName<'_>) -> Option<Meaning> {
-    let object = known(OBJECTS, name.object)?;
-    let counter = known(COUNTERS, name.counter)?;
+    let object = object(name.object)?;
+    let counter = counter(name.counter)?;
     let total = name.instance.eq_ignore_ascii_case(TOTAL);
     match object {
         "disk" if !total => disk(name, counter, false),

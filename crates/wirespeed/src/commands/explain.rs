@@ -27,6 +27,8 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         return collect(&args.files);
     }
     args.review.as_deref().map_or(Ok(()), files::results_path)?;
+    let page = args.review.as_deref().map(|to| super::review::format_of(to).map(|of| (to, of)));
+    let page = page.transpose()?;
     let options = Options {
         calendar: Calendar { order: args.dates, zone: args.tz.clone() },
         interval: args.interval.map(|length| i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)),
@@ -62,9 +64,8 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     let format = if args.json { Some(ResultFormat::Json) } else { args.output.format };
     present::print(&record, &analysis, Presentation::of(format))?;
-    if let Some(page) = &args.review {
-        let format = super::review::format_of(page)?;
-        present::write(&record, &analysis, Presentation::of(Some(format)), page)?;
+    if let Some((to, format)) = page {
+        present::write(&record, &analysis, Presentation::of(Some(format)), to)?;
     }
     if !args.output.quiet {
         out::note(format_args!("record: {}", record_path.display()));
