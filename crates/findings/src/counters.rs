@@ -3,15 +3,19 @@
 //! A count or a time is divided in proportion where its interval crosses an edge of the measured time; a level counts
 //! for the part of its interval that is within. **Coverage:** intervals with a number must cover the measured time, but
 //! for rounding ([`COMPLETE_SHARE`]) and void seconds; otherwise the counter has no figure in the step. What is not a number covers
-//! nothing.
+//! nothing. Of a load that was observed samples may be missing ([`OBSERVED_SHARE`]): figures are of the others, and an amount
+//! is what the whole time would have at their rate.
 //!
 //! A long record names a counter thousands of times, so a step's counters are gone through once, by source and counter. A
 //! counter that the registry does not have has no figure.
 
 use crate::step::COMPLETE_SHARE;
 use clock::Ns;
-use record::{Counter, CounterId, Source, SourceId, StepTimes, Voids};
+use record::{Counter, CounterId, Loop, Source, SourceId, StepHead, StepTimes, Voids};
 use std::collections::BTreeMap;
+
+/// The share of the time that counters must cover beside a load that was observed.
+const OBSERVED_SHARE: f64 = 0.9;
 
 /// The integrals of a step's counters.
 #[derive(Debug, Default)]
@@ -29,6 +33,8 @@ pub(crate) struct OfSource {
     /// Of counters that are kept of several parts.
     parts: BTreeMap<(CounterId, String), CounterIntegral>,
     seconds: f64,
+    /// The share of them that a figure must cover.
+    least: f64,
 }
 
 /// The integral of one counter over the measured time.
@@ -64,8 +70,17 @@ impl CounterIntegral {
         }
     }
 
-    fn covers(&self, seconds: f64) -> bool {
-        seconds > 0.0 && self.seconds >= COMPLETE_SHARE * seconds
+    fn covers(&self, seconds: f64, least: f64) -> bool {
+        seconds > 0.0 && self.seconds >= least * seconds
+    }
+
+    /// The amount, as it would be over so many seconds where some of them have no number.
+    fn over(&self, seconds: f64) -> f64 {
+        if self.seconds < COMPLETE_SHARE * seconds {
+            self.amount * seconds / self.seconds
+        } else {
+            self.amount
+        }
     }
 }
 
@@ -74,15 +89,20 @@ impl Integrals {
     pub fn of(
         counters: &[Counter],
         sources: &[Source],
-        times: &StepTimes,
+        head: &StepHead,
         voids: &Voids,
     ) -> Integrals {
+        let times = &head.times;
+        let observed = head.workers.iter().any(|worker| worker.arrivals == Loop::Observed);
+        let least = if observed { OBSERVED_SHARE } else { COMPLETE_SHARE };
         let void = voids.within(times.measure, times.cooldown);
         let seconds = times.measured().since(void).as_secs_f64();
         let mut by: BTreeMap<SourceId, OfSource> = BTreeMap::new();
         for counter in counters {
             let Some(id) = counter.kind.id() else { continue };
-            let of = by.entry(counter.source).or_insert_with(|| OfSource::over(seconds));
+            let of = by
+                .entry(counter.source)
+                .or_insert_with(|| OfSource { least, ..OfSource::over(seconds) });
             let sum = match &counter.part {
                 None => of.sums.entry(id).or_default(),
                 Some(part) => of.parts.entry((id, part.clone())).or_default(),
@@ -141,18 +161,20 @@ impl Integrals {
 impl OfSource {
     /// Nothing counted in so many seconds.
     pub fn over(seconds: f64) -> OfSource {
-        OfSource { seconds, ..OfSource::default() }
+        OfSource { seconds, least: COMPLETE_SHARE, ..OfSource::default() }
     }
 
     fn sum(&self, id: CounterId) -> Option<&CounterIntegral> {
-        self.sums.get(&id).filter(|sum| sum.covers(self.seconds))
+        self.sums.get(&id).filter(|sum| sum.covers(self.seconds, self.least))
     }
 
     /// What a counter says of the measured time.
     pub fn counted(&self, id: CounterId) -> CounterReading {
         match self.sums.get(&id) {
             None => CounterReading::Absent,
-            Some(sum) if sum.covers(self.seconds) => CounterReading::Whole(sum.amount),
+            Some(sum) if sum.covers(self.seconds, self.least) => {
+                CounterReading::Whole(sum.over(self.seconds))
+            }
             Some(sum) if sum.seconds > 0.0 => CounterReading::Part(sum.seconds / self.seconds),
             Some(_) => CounterReading::NoNumber,
         }
@@ -160,7 +182,7 @@ impl OfSource {
 
     /// How much was counted.
     pub fn amount(&self, id: CounterId) -> Option<f64> {
-        self.sum(id).map(|sum| sum.amount)
+        self.sum(id).map(|sum| sum.over(self.seconds))
     }
 
     /// The same a second.
@@ -189,7 +211,7 @@ impl OfSource {
     /// A counter that is kept of several parts: each with its level and amount.
     pub fn parts(&self, id: CounterId) -> impl Iterator<Item = (&str, f64, f64)> {
         let of = self.parts.range((id, String::new())..).take_while(move |((of, _), _)| *of == id);
-        let whole = of.filter(|(_, sum)| sum.covers(self.seconds));
+        let whole = of.filter(|(_, sum)| sum.covers(self.seconds, self.least));
         whole.map(|((_, part), sum)| (part.as_str(), sum.area / sum.seconds, sum.amount))
     }
 
@@ -232,7 +254,16 @@ mod tests {
             value: *value,
         };
         let counters: Vec<Counter> = counters.iter().map(counter).collect();
-        let all = Integrals::of(&counters, &[], &times, &Voids::default());
+        let head = StepHead {
+            index: 0,
+            plan: String::new(),
+            settings: Vec::new(),
+            repetition: 0,
+            times,
+            workers: Vec::new(),
+            streams: Vec::new(),
+        };
+        let all = Integrals::of(&counters, &[], &head, &Voids::default());
         all.source(HOP).cloned().unwrap_or_default()
     }
 

@@ -146,7 +146,7 @@ impl StepData {
             let across = counters.iter_mut().filter(|c| c.from < over && over < c.to);
             across.for_each(|counter| counter.to = over);
         }
-        let integrals = Integrals::of(&counters, sources, &head.times, &voids);
+        let integrals = Integrals::of(&counters, sources, &head, &voids);
         let counters = named_counters(counters, sources);
         let processors = [Some(HopKind::VmCpu), Some(HopKind::HostCpu)];
         let processors = sources.iter().filter(|source| processors.contains(&source.hop()));

@@ -169,6 +169,7 @@ counters! {
     PlannedBytes = "planned-bytes", "B", Setting, Worker, "bytes after which the load of this source is done: copied, or read, written, trimmed and zeroed";
     OwnStop = "own-stop", "ns", Time, Worker, "time in which the process of this source did not run: what overlaps it is void";
     ClockEdge = "clock-edge", "ns", Time, Hop, "time at an edge of a step in which, as far as clocks are known, not every agent was under load: what lies in it is void";
+    NotObserved = "not-observed", "ns", Time, Worker, "time of which no monitoring file knows the load: it is void";
     VerifyChecked = "verify-checked", "1", Count, Worker, "blocks that were compared";
     VerifyUnknown = "verify-unknown", "1", Count, Worker, "blocks read with unknown expected contents";
     VerifyWritten = "verify-written", "1", Count, Worker, "blocks that were written";

@@ -164,7 +164,8 @@ impl Record {
         }
         let times = |id| self.file.query(|db| select::counted_times(db, step, id));
         let (stops, edges) = (times(CounterId::OwnStop)?, times(CounterId::ClockEdge)?);
-        let mut search = VoidSearch::new(stops).with_edges(edges);
+        let gaps = times(CounterId::NotObserved)?;
+        let mut search = VoidSearch::new(stops).with_edges(edges).with_gaps(gaps);
         let heads = self.steps.iter().filter(|head| head.index == step);
         let of = |head: &StepHead| -> Vec<SourceId> {
             let workers = head.workers.iter().map(|load| load.source);

@@ -7,6 +7,8 @@
 //!
 //! At the edges of a step on several machines, clocks may leave it open whether all agents were under load. Void are intervals
 //! of which more than one part in [`EDGE_SHARE`] lies in such a time.
+//!
+//! Of a load that was observed the time is void that no monitoring file covers.
 
 use crate::Interval;
 use clock::Ns;
@@ -30,6 +32,7 @@ pub struct Voids {
 pub struct VoidSearch {
     stops: Vec<(Ns, Ns)>,
     edges: Vec<(Ns, Ns)>,
+    gaps: Vec<(Ns, Ns)>,
     found: Vec<(Ns, Ns)>,
     found_at_edges: Vec<(Ns, Ns)>,
 }
@@ -46,7 +49,13 @@ impl VoidSearch {
         VoidSearch { edges: joined(edges), ..self }
     }
 
-    /// Whether there was no stop and no such edge, and nothing is void.
+    /// The same, where these times are void as they are: no load is known in them.
+    #[must_use]
+    pub fn with_gaps(self, gaps: Vec<(Ns, Ns)>) -> VoidSearch {
+        VoidSearch { gaps, ..self }
+    }
+
+    /// Whether there was no stop and no such edge, so that intervals need not be seen.
     pub fn is_needless(&self) -> bool {
         self.stops.is_empty() && self.edges.is_empty()
     }
@@ -70,7 +79,7 @@ impl VoidSearch {
     /// What is void.
     pub fn finish(self) -> Voids {
         let edges = joined(self.found_at_edges);
-        Voids { spans: joined([self.found, edges.clone()].concat()), edges }
+        Voids { spans: joined([self.found, edges.clone(), self.gaps].concat()), edges }
     }
 }
 
@@ -111,13 +120,17 @@ impl Voids {
 
     /// Whether a part of this time is void.
     pub fn touch(&self, from: Ns, to: Ns) -> bool {
-        self.spans.iter().any(|(start, end)| *start < to && from < *end)
+        let first = self.spans.partition_point(|(_, end)| *end <= from);
+        self.spans.get(first).is_some_and(|(start, end)| *start < to && from < *end)
     }
 
     /// How much of this time is void.
     pub fn within(&self, from: Ns, to: Ns) -> Ns {
         let inside = |(start, end): &(Ns, Ns)| (*end).min(to).since((*start).max(from));
-        self.spans.iter().map(inside).fold(Ns::ZERO, Ns::plus)
+        // There may be thousands, and thousands who ask.
+        let first = self.spans.partition_point(|(_, end)| *end <= from);
+        let near = self.spans[first..].iter().take_while(|(start, _)| *start < to);
+        near.map(inside).fold(Ns::ZERO, Ns::plus)
     }
 
     /// Whether the clocks of agents make a part of this time void.

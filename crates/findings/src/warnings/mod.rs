@@ -191,7 +191,13 @@ impl<'a> WarningList<'a> {
     }
 
     fn own_stops(&mut self) {
-        let of = self.that(|s| s.void.iter().any(|v| !v.clocks));
+        let gaps = self.that(|s| s.loops == Loops::Observed && !s.void.is_empty());
+        let text = format!(
+            "no file covers up to {} of the time {{in}}: it is left out of all figures",
+            ns_text(gaps.iter().map(|s| void_ns(&[*s], false)).max().unwrap_or(0))
+        );
+        self.add("gaps-left-out", Severity::Note, &gaps, &text, "");
+        let of = self.that(|s| s.loops != Loops::Observed && s.void.iter().any(|v| !v.clocks));
         let text = format!(
             "Wirespeed itself did not run for a part of the time {{in}}: {} count neither for nor against the target",
             void_time(&of, false)
@@ -501,8 +507,12 @@ fn span(all: impl Iterator<Item = u64>, text: impl Fn(u64) -> String) -> String 
 
 /// How much of these steps is void, for one reason or the other.
 fn void_time(of: &[&StepFigures], clocks: bool) -> String {
+    ns_text(void_ns(of, clocks))
+}
+
+fn void_ns(of: &[&StepFigures], clocks: bool) -> u64 {
     let void = of.iter().flat_map(|s| &s.void).filter(|v| v.clocks == clocks);
-    ns_text(void.map(|v| v.to_ns - v.from_ns.min(v.to_ns)).fold(0, u64::saturating_add))
+    void.map(|v| v.to_ns - v.from_ns.min(v.to_ns)).fold(0, u64::saturating_add)
 }
 
 fn ns_text(ns: u64) -> String {

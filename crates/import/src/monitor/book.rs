@@ -3,12 +3,13 @@
 
 use super::covered::Covered;
 use super::derive::{DERIVED, hop, storage};
+use super::gaps::{gaps, longest};
 use super::join::{self, Joined};
 use super::model::{Feed, Span};
 use super::places::Written;
 use super::row::{Row, Usual};
 use super::topology::KnownHop;
-use super::window::{Window, longest};
+use super::window::{KNOWN, Window};
 use super::write::Order;
 use clock::Ns;
 use record::{
@@ -87,10 +88,11 @@ impl Book<'_> {
                 self.event(note.level, note.code, &note.text)?;
             }
         }
-        let (first, end) = longest(rows);
+        let (first, end) = longest(rows, KNOWN);
         if end - first < whole {
             let text = format!(
-                "the time line has gaps: the window `whole` is its longest part without one, {} of {whole} intervals",
+                "the time line has gaps: the window `whole` is its longest part with at most {}% missing, {} of {whole} intervals",
+                100 - KNOWN,
                 end - first
             );
             self.event(Level::Warning, "longest-part", &text)?;
@@ -217,6 +219,15 @@ impl Book<'_> {
             self.fill(index, window.span, place)?;
         }
         self.limits(index, (start, end), places)?;
+        let load = places.iter().find_map(|place| place.load);
+        for gap in gaps(places, window.span) {
+            let (from, to) = (self.at(gap.from), self.at(gap.to));
+            if let Some(load) = load {
+                let lasted = to.since(from).0 as f64;
+                let id = CounterId::NotObserved;
+                self.writer.counter(&counter(load, index, (from, to), id, lasted))?;
+            }
+        }
         self.writer.commit()?;
         self.writer.step_done(index)
     }

@@ -15,6 +15,7 @@ mod ends;
 mod error;
 mod esxtop;
 mod format;
+mod gaps;
 mod hosts;
 mod iostat;
 mod join;

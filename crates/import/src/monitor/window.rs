@@ -1,8 +1,11 @@
 //! Windows: the times of a monitored system that become steps of a record. The window is the claim: a figure holds for it and
 //! for nothing else.
 
-use super::model::{Feed, Span, apart};
+use super::gaps::longest;
+use super::model::{Feed, Span};
 
+/// Percent of the window `whole` that are known at least.
+pub(super) const KNOWN: u8 = 95;
 /// The shortest record of which parts are shown.
 const ROWS_LEAST: usize = 12;
 /// The part of the whole that the busiest and the quietest time are.
@@ -93,26 +96,9 @@ pub(super) fn of_tests(feeds: &[Feed]) -> (Vec<NamedWindow>, usize) {
     (windows, all.len() + more)
 }
 
-/// The longest time without a gap, by rows.
-pub(super) fn longest(rows: &[Span]) -> (usize, usize) {
-    let mut best = (0, 0);
-    let mut start = 0;
-    for at in 0..rows.len() {
-        if at > 0 && apart(rows[at - 1], rows[at]) {
-            start = at;
-        }
-        let longer =
-            rows[at].to - rows[start].from > rows[best.1.max(1) - 1].to - rows[best.0].from;
-        if best == (0, 0) || longer {
-            best = (start, at + 1);
-        }
-    }
-    best
-}
-
 /// The windows of a time line: those that the user names, or those that stand out.
 pub(super) fn windows(rows: &[Span], loads: &[Load], named: &[NamedWindow]) -> Vec<Window> {
-    let (first, end) = longest(rows);
+    let (first, end) = longest(rows, KNOWN);
     let of = |name: &str, from: usize, to: usize| Window {
         name: name.to_owned(),
         span: Span { from: rows[from].from, to: rows[to - 1].to },
@@ -223,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_goes_over_a_gap() {
+    fn no_window_goes_over_a_long_gap() {
         let load = |_| Load { amount: 1.0, ops: 100.0, latency: None };
         assert_eq!(names(Some(5), load), [("whole".to_owned(), 150, 340)]);
     }

@@ -3,7 +3,9 @@
 
 use super::{Feed, recorded};
 use findings::{Analysis, Limiter};
-use import::monitor::{Calendar, Map, MonitorFormat, Options, TimeZone, Topology, read};
+use import::monitor::{
+    Calendar, Map, MonitorFormat, NamedWindow, Options, Order, Span, TimeZone, Topology, read,
+};
 
 const MAP: &str = r#"
 kind = "volume"
@@ -46,6 +48,51 @@ fn explained(feed: Feed) -> Analysis {
 fn said(analysis: &Analysis, code: &str) -> Vec<String> {
     let of = analysis.monitoring.iter().filter(|finding| finding.code == code);
     of.map(|finding| finding.text.clone()).collect()
+}
+
+/// A few samples that are missing take no figure away; of what is known in part of the time alone nothing is said.
+#[test]
+fn a_hop_may_miss_some_samples() {
+    for (missing, known) in [(0, Some(0.3)), (5, Some(0.3)), (20, None)] {
+        let busy = |at: usize| if (10..10 + missing).contains(&at) { f64::NAN } else { 30.0 };
+        let found = explained(feed(60, 60, |at| vec![("v1", [1000.0, 2.0, 8000.0, busy(at)])]));
+        let hops = &found.steps[0].attribution.as_ref().unwrap().hops;
+        let share = hops.iter().find(|hop| hop.hop == "v1").and_then(|hop| hop.utilization);
+        let near = |share: f64| (share * 100.0).round() / 100.0;
+        assert_eq!(share.map(near), known, "{missing} of 60 are missing");
+    }
+}
+
+/// Of time that no file covers nothing is assumed: a window over it has the rates of the rest.
+#[test]
+fn a_gap_counts_neither_for_nor_against_anything() {
+    let gap = |at: usize| (20..40).contains(&at);
+    let row = |at: usize| if gap(at) { vec![] } else { vec![("v1", [1000.0, 2.0, 8000.0, 30.0])] };
+    let second = 1_000_000_000;
+    let from = 1_700_000_000 * second;
+    let all = NamedWindow {
+        name: "all".to_owned(),
+        span: Span { from: from - 60 * second, to: from + 59 * 60 * second },
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.wsr");
+    let order = Order {
+        feeds: &[feed(60, 60, row)],
+        windows: &[all],
+        facts: Vec::new(),
+        topology: &Topology::default(),
+        producer: "a test".to_owned(),
+        title: "t".to_owned(),
+    };
+    import::monitor::write(&path, &order).unwrap();
+    let record = record::Record::open(&path).unwrap();
+    let found = findings::analyse(&record).unwrap();
+    let step = found.steps.iter().find(|step| step.name.contains("all")).unwrap();
+    assert_eq!(step.void.len(), 1, "{:?}", step.void);
+    assert!((step.total.both.iops - 1000.0).abs() < 1.0, "{}", step.total.both.iops);
+    let hop = step.attribution.as_ref().unwrap().hops.iter().find(|hop| hop.hop == "v1").unwrap();
+    assert!(hop.utilization.is_some_and(|share| (share - 0.3).abs() < 0.001), "{hop:?}");
+    assert!(found.warnings.iter().any(|warning| warning.code == "gaps-left-out"));
 }
 
 #[test]
