@@ -1,10 +1,12 @@
 //! One pair of points judged: figures, differences and p-values first, verdicts when the family is known.
 
 use super::metric::{Better, Compared, LatencyOf, PERCENTILES};
+use super::observed::{self, Course};
 use super::pairs::{PlanPoint, PointStep};
 use super::seconds::{Samples, Second};
 use super::turns::{Arranged, Evidence};
 use super::{SECONDS_MIN, Series};
+use crate::figures::Loops;
 use crate::generator::Limit;
 use crate::quantity::Unit;
 use crate::statistics::{
@@ -16,6 +18,8 @@ use serde::Serialize;
 
 /// Longest measured time (a week) and most repetitions that are recommended.
 const NEEDED_SECONDS_MAX: f64 = 7.0 * 86_400.0;
+/// Of what is observed and not measured a year.
+const NEEDED_OBSERVED_MAX: f64 = 366.0 * 86_400.0;
 const NEEDED_TIMES_MAX: f64 = 1000.0;
 
 /// What a metric came to.
@@ -26,7 +30,8 @@ pub enum Opinion {
     Better,
     /// Worse than the baseline.
     Worse,
-    /// Not the same; but the sides were measured one after the other, so that it may be the machine's doing.
+    /// Not the same; but the sides were measured one after the other, so that it may be the machine's doing, or nobody set
+    /// their loads, so that it may be the load's.
     Differs,
     /// Not known.
     Undecided,
@@ -60,6 +65,17 @@ pub enum Method {
     Rounds {
         /// Rounds.
         count: usize,
+    },
+    /// Differences sample by sample of the same hours, in batches.
+    SameHours {
+        /// Samples on each side.
+        samples: usize,
+        /// Seconds in each.
+        sample: f64,
+        /// Batches of differences.
+        batches: usize,
+        /// Seconds in each.
+        length: usize,
     },
 }
 
@@ -153,11 +169,12 @@ impl PairJudge {
             evidence: arranged.evidence,
             at: [0, 1].map(|side| arranged.sides[side].iter().map(|m| m.middle()).collect()),
         };
-        let sides = [a?, b?];
+        let (sides, design) = design.of_observed([a?, b?], latency);
         let obstacle = obstacle(points, &usable).or_else(|| too_short(&sides));
         let sums = [sides[0].sum(), sides[1].sum()];
         let wanted = |m: &Compared| wanted.is_empty() || wanted.contains(m);
-        let rows = shown(&sums).into_iter().filter(wanted).map(|metric| {
+        let shown = shown(&sums, &sides, design.evidence);
+        let rows = shown.into_iter().filter(wanted).map(|metric| {
             let same_as = same_as(metric, &sums).filter(wanted);
             row(metric, &sides, &sums, &design, obstacle.as_deref(), same_as)
         });
@@ -204,7 +221,8 @@ impl PairJudge {
                 }
                 (Err(_), _) => None,
             };
-            let mut metric = row.finish(family, corrected, sought, self.time);
+            let mut metric =
+                row.finish(family, corrected, sought, (self.time, self.evidence.is_observed()));
             if metric.opinion != Opinion::Undecided && !self.evidence.is_sound() {
                 metric.opinion = Opinion::Differs;
             }
@@ -221,9 +239,32 @@ struct Design {
     at: [Vec<f64>; 2],
 }
 
-/// The complete repetitions of a side.
+impl Design {
+    /// The sides of an observed load: their samples of the same hours, where they have them.
+    fn of_observed(mut self, sides: [Samples; 2], latency: LatencyOf) -> ([Samples; 2], Design) {
+        if latency != LatencyOf::Reported {
+            return (sides, self);
+        }
+        match observed::matched(&sides) {
+            Some((matched, course)) => {
+                self.evidence = match course {
+                    Course::Week => Evidence::SameHoursOfWeek,
+                    Course::Day => Evidence::SameHoursOfDay,
+                };
+                (matched, self)
+            }
+            None => {
+                self.evidence = Evidence::OtherHours;
+                (sides, self)
+            }
+        }
+    }
+}
+
+/// The complete repetitions of a side. What others load has gaps, which are left out by themselves.
 fn complete<'a>(point: &PlanPoint<'a>) -> Vec<PointStep<'a>> {
-    point.steps.iter().copied().filter(|s| s.figures.complete()).collect()
+    let observed = |s: &PointStep<'a>| s.figures.loops == Loops::Observed;
+    point.steps.iter().copied().filter(|s| observed(s) || s.figures.complete()).collect()
 }
 
 /// What keeps a pair from being judged at all.
@@ -254,20 +295,27 @@ fn too_short(sides: &[Samples; 2]) -> Option<String> {
         return None;
     }
     let seconds = sides.iter().map(Samples::shortest).min().unwrap_or(0);
-    (seconds < SECONDS_MIN).then(|| {
-        format!(
+    (seconds < SECONDS_MIN).then(|| match sides.iter().any(|side| side.length > 1.0) {
+        true => format!("{seconds} samples, and at least {SECONDS_MIN} are needed"),
+        false => format!(
             "measured for {seconds} s, and at least {SECONDS_MIN} s are needed (or three repetitions)"
-        )
+        ),
     })
 }
 
 /// The metrics that say anything of a pair. Where one direction is idle on both sides, the total says it all.
-fn shown(sums: &[Second; 2]) -> Vec<Compared> {
+fn shown(sums: &[Second; 2], sides: &[Samples; 2], evidence: Evidence) -> Vec<Compared> {
+    let observed = evidence.is_observed();
+    let spread = sides.iter().any(|side| side.merged.count() > 0);
     let any = |m: Compared| sums.iter().any(|s| s.has(m));
     let both = sums.iter().all(|s| s.has(Compared::CpuPerOp));
     let says = |m: &Compared| match m {
         Compared::Read | Compared::Write => any(Compared::Read) && any(Compared::Write),
         Compared::CpuPerOp => both,
+        Compared::Total if observed => sums.iter().any(|s| s.transfer() > 0.0),
+        Compared::MeanAtRate => observed && sums.iter().all(|s| s.has(Compared::Mean)),
+        // Monitoring has means: that each of its percentiles is missing says nothing.
+        Compared::P50 | Compared::P95 | Compared::P99 | Compared::P999 if observed => spread,
         other => any(*other),
     };
     Compared::ALL.into_iter().filter(says).collect()
@@ -288,7 +336,15 @@ fn row(
     obstacle: Option<&str>,
     same_as: Option<Compared>,
 ) -> ComparisonRow {
-    let [a, b] = [0, 1].map(|i| figure(metric, &sides[i], &sums[i]));
+    let [a, b] = match metric {
+        Compared::MeanAtRate => match observed::at_equal_rates(sides) {
+            Ok(figures) => figures.map(Ok),
+            Err(why) => {
+                return ComparisonRow { metric, values: [None; 2], tested: Err(why), same_as };
+            }
+        },
+        _ => [0, 1].map(|i| figure(metric, &sides[i], &sums[i])),
+    };
     let value = |f: &Result<FigureSample, String>| f.as_ref().ok().map(|f| f.value);
     let values = [value(&a), value(&b)];
     let tested = match (obstacle, a, b) {
@@ -363,6 +419,16 @@ fn test(
         let at = [&design.at[0][..], &design.at[1][..]];
         let difference = Difference::paired(&a, &b, at, inner).ok_or_else(few)?;
         (difference, Method::Rounds { count: count[0] })
+    } else if design.evidence.is_of_same_hours() {
+        let (difference, spread) = Difference::matched(&a, &b).ok_or_else(few)?;
+        let [side, _] = sides;
+        let method = Method::SameHours {
+            samples: a.residuals.len(),
+            sample: side.length,
+            batches: spread.batches,
+            length: side.seconds(spread.length),
+        };
+        (difference, method)
     } else if count.iter().any(|n| *n > 1) {
         let [sa, sb] = between([&a, &b], count).ok_or_else(few)?;
         if design.evidence == Evidence::Simulated {
@@ -377,7 +443,7 @@ fn test(
         let sb = autocorrelated(&b.residuals).ok_or_else(few)?;
         let method = Method::Batches {
             batches: [sa.batches, sb.batches],
-            length: [sa.length, sb.length],
+            length: [sides[0].seconds(sa.length), sides[1].seconds(sb.length)],
             correlation: [sa.correlation, sb.correlation],
         };
         (Difference::apart([(a, sa), (b, sb)]), method)
@@ -421,7 +487,13 @@ fn single(of: Spread) -> Spread {
 }
 
 impl ComparisonRow {
-    fn finish(&self, family: usize, adjusted: Option<f64>, sought: f64, time: f64) -> MetricPair {
+    fn finish(
+        &self,
+        family: usize,
+        adjusted: Option<f64>,
+        sought: f64,
+        time: (f64, bool),
+    ) -> MetricPair {
         let scale = self.metric.scale();
         let shown = |d: f64| if scale == Scale::Ratio { d.exp_m1() } else { d };
         let test = self.tested.as_ref().ok();
@@ -470,7 +542,13 @@ impl ComparisonRow {
 
 impl Test {
     /// What it takes to see the difference that is sought: of the kind that the interval came from, rounded up.
-    fn needed(&self, scale: Scale, family: usize, sought: f64, time: f64) -> Option<Needed> {
+    fn needed(
+        &self,
+        scale: Scale,
+        family: usize,
+        sought: f64,
+        (time, observed): (f64, bool),
+    ) -> Option<Needed> {
         let sought = if scale == Scale::Ratio { sought.ln_1p() } else { sought };
         let Difference { error, dof, .. } = self.difference;
         let factor = needed(sought, error, dof, family)?;
@@ -479,9 +557,10 @@ impl Test {
             (all <= NEEDED_TIMES_MAX).then_some(all as u64)
         };
         match self.method {
-            Method::Batches { .. } => {
+            Method::Batches { .. } | Method::SameHours { .. } => {
                 let seconds = (time * factor).ceil().max(SECONDS_MIN as f64);
-                (seconds <= NEEDED_SECONDS_MAX).then_some(Needed::Seconds(seconds as u64))
+                let most = if observed { NEEDED_OBSERVED_MAX } else { NEEDED_SECONDS_MAX };
+                (seconds <= most).then_some(Needed::Seconds(seconds as u64))
             }
             Method::Repetitions { count: [a, b] } => times(a.max(b), 3.0).map(Needed::Repetitions),
             // More draws of one stretch of time bring nothing: turns do.

@@ -19,6 +19,8 @@ pub enum Compared {
     Write,
     /// Mean latency.
     Mean,
+    /// Mean latency of times in which both sides had the same rate of operations, of observed loads.
+    MeanAtRate,
     /// Median latency.
     P50,
     /// 95th percentile of latency.
@@ -55,16 +57,19 @@ pub enum LatencyOf {
     Service,
     /// From the moment an operation was due: where there is an open loop.
     Response,
+    /// As the sources of an observed load report it.
+    Reported,
 }
 
 impl Compared {
     /// All, in the order in which they are shown.
-    pub const ALL: [Compared; 11] = [
+    pub const ALL: [Compared; 12] = [
         Compared::Iops,
         Compared::Total,
         Compared::Read,
         Compared::Write,
         Compared::Mean,
+        Compared::MeanAtRate,
         Compared::P50,
         Compared::P95,
         Compared::P99,
@@ -81,6 +86,7 @@ impl Compared {
             Compared::Read => "MB/s read",
             Compared::Write => "MB/s written",
             Compared::Mean => "mean",
+            Compared::MeanAtRate => "mean at equal IOPS",
             Compared::P50 => "p50",
             Compared::P95 => "p95",
             Compared::P99 => "p99",
@@ -98,6 +104,7 @@ impl Compared {
             Compared::Read => "read",
             Compared::Write => "write",
             Compared::Mean => "mean",
+            Compared::MeanAtRate => "mean-at-rate",
             Compared::P50 => "p50",
             Compared::P95 => "p95",
             Compared::P99 => "p99",
@@ -134,7 +141,12 @@ impl Compared {
     pub fn is_latency(self) -> bool {
         matches!(
             self,
-            Compared::Mean | Compared::P50 | Compared::P95 | Compared::P99 | Compared::P999
+            Compared::Mean
+                | Compared::MeanAtRate
+                | Compared::P50
+                | Compared::P95
+                | Compared::P99
+                | Compared::P999
         )
     }
 }
@@ -142,10 +154,10 @@ impl Compared {
 impl LatencyOf {
     /// What loops demand: response time as soon as one of them is open.
     pub(super) fn of(loops: Loops) -> LatencyOf {
-        if matches!(loops, Loops::Closed | Loops::Observed) {
-            LatencyOf::Service
-        } else {
-            LatencyOf::Response
+        match loops {
+            Loops::Closed => LatencyOf::Service,
+            Loops::Observed => LatencyOf::Reported,
+            _ => LatencyOf::Response,
         }
     }
 }

@@ -12,7 +12,9 @@
 mod judge;
 mod members;
 mod metric;
+mod observed;
 mod pairs;
+mod places;
 mod seconds;
 mod systems;
 mod turns;
@@ -21,6 +23,7 @@ mod warnings;
 pub use judge::{Method, MetricPair, Needed, Opinion};
 pub use metric::{Better, Compared, LatencyOf};
 pub use pairs::UnpairedPoint;
+pub use places::{FoundLimit, PlacePair};
 pub use systems::Differing;
 pub use turns::Evidence;
 pub use warnings::ComparisonWarning;
@@ -177,6 +180,12 @@ pub struct StepPair {
     pub metrics: Vec<MetricPair>,
     /// What each side did over its measured time: the baseline's repetitions, then the other's.
     pub series: [Vec<Series>; 2],
+    /// What limited each side, of observed loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<[FoundLimit; 2]>,
+    /// The places that are known on both sides, of observed loads: the fullest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlacePair>,
 }
 
 /// One repetition over its measured time.
@@ -310,5 +319,7 @@ fn step([a, b]: &[PlanPoint<'_>; 2], evidence: Evidence) -> StepPair {
         obstacle: None,
         metrics: Vec::new(),
         series: Default::default(),
+        limits: places::limits([first, b.first()]),
+        places: places::places([first, b.first()]),
     }
 }

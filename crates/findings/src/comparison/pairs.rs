@@ -1,6 +1,6 @@
 //! Which steps of two runs are asked the same: equal plan, and equal settings compared as quantities, in whatever order.
 
-use crate::figures::{StepFigures, label};
+use crate::figures::{Loops, StepFigures, label};
 use crate::select::same_value;
 use serde::Serialize;
 
@@ -87,7 +87,14 @@ pub(super) fn pair<'a>(
     (pairs, unpaired)
 }
 
+/// What monitoring calls the windows in which latency was far above the usual: the second of one week is not that of another.
+const INCIDENT: &str = "incident ";
+
 fn same(a: &StepFigures, b: &StepFigures) -> bool {
+    let incident = |(_, name): &(String, String)| name.starts_with(INCIDENT);
+    if a.loops == Loops::Observed && a.index != b.index && a.settings.iter().any(incident) {
+        return false;
+    }
     let has = |settings: &[(String, String)], (key, value): &(String, String)| {
         settings.iter().any(|(k, v)| k == key && same_value(v, value))
     };

@@ -1,4 +1,6 @@
 //! The sums of each second of a step, whose ratios are the metrics; and its merged histogram, for percentiles.
+//!
+//! Of an observed load an element is no second but a sample of its sources, whatever its length.
 
 use super::Series;
 use super::members::Members;
@@ -6,7 +8,10 @@ use super::metric::{Compared, LatencyOf, PERCENTILES};
 use super::turns::Measurement;
 use crate::statistics::Element;
 use clock::Ns;
-use record::{Completed, Histogram, Interval, Phase, Record, RecordError, StepHead};
+use record::{
+    Completed, Histogram, Interval, Loop, Phase, Record, RecordError, SourceId, StepHead,
+};
+use std::collections::BTreeMap;
 
 /// The length that intervals are gathered to: one that a phase edge cut short joins its neighbour.
 const SECOND: Ns = Ns::secs(1);
@@ -18,16 +23,20 @@ const CURVES_MAX: usize = 8;
 /// What all workers, or streams, together did in one second, or in one repetition.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Second {
+    /// When it begins, in seconds since the Unix epoch.
+    pub at: f64,
     /// Seconds that its intervals cover, by worker or stream.
-    time: f64,
+    pub time: f64,
     read_bytes: f64,
     write_bytes: f64,
-    ops: f64,
+    pub ops: f64,
     errors: f64,
     cpu_ns: f64,
     /// Whether any CPU time was reported.
     testified: bool,
-    latency_sum_ns: f64,
+    pub latency_sum_ns: f64,
+    /// Operations whose latency is in that sum.
+    pub timed: f64,
     /// Operations no longer than each of the percentiles of the whole side.
     below: [f64; PERCENTILES.len()],
 }
@@ -38,6 +47,8 @@ pub(super) struct Samples {
     pub repetitions: Vec<Vec<Second>>,
     /// Latency of all of them.
     pub merged: Histogram,
+    /// The length of an element in seconds: 1, or that of an observed load's samples.
+    pub length: f64,
 }
 
 impl Samples {
@@ -61,14 +72,17 @@ impl Samples {
         let at = PERCENTILES.map(|(_, p)| merged.percentile(p).unwrap_or(Ns::MAX));
         let mut members = members.iter();
         let mut repetitions = Vec::new();
+        let mut length = SECOND;
         for measurement in measurements {
             let mut all = Vec::new();
             for ((record, step), members) in measurement.steps.iter().zip(&mut members) {
-                all.extend(seconds(record, step, members, latency, &at)?);
+                let sample = sample_length(record, step)?;
+                length = length.max(sample);
+                all.extend(seconds(record, step, members, (latency, sample), &at)?);
             }
             repetitions.push(all);
         }
-        Ok(Samples { repetitions, merged })
+        Ok(Samples { repetitions, merged, length: length.as_secs_f64() })
     }
 
     /// Seconds of the shortest repetition.
@@ -79,6 +93,11 @@ impl Samples {
     /// Measured time of all repetitions, in seconds.
     pub fn time(&self) -> f64 {
         self.repetitions.iter().flatten().map(|s| s.time).sum()
+    }
+
+    /// So many elements in seconds.
+    pub fn seconds(&self, elements: usize) -> usize {
+        (elements as f64 * self.length).round().max(1.0) as usize
     }
 
     /// What all repetitions sum up to.
@@ -97,7 +116,7 @@ impl Samples {
                     .element(Compared::Iops);
                 if whole > 0.0 { part / whole } else { 0.0 }
             };
-            Series { seconds: each, iops: seconds.chunks(each).map(rate).collect() }
+            Series { seconds: self.seconds(each), iops: seconds.chunks(each).map(rate).collect() }
         };
         self.repetitions.iter().take(CURVES_MAX).map(curve).collect()
     }
@@ -131,7 +150,7 @@ impl Second {
             Compared::Total => (self.read_bytes + self.write_bytes, self.time),
             Compared::Read => (self.read_bytes, self.time),
             Compared::Write => (self.write_bytes, self.time),
-            Compared::Mean => (self.latency_sum_ns, self.ops),
+            Compared::Mean | Compared::MeanAtRate => (self.latency_sum_ns, self.timed),
             Compared::P50 => (self.below[0], self.ops),
             Compared::P95 => (self.below[1], self.ops),
             Compared::P99 => (self.below[2], self.ops),
@@ -165,7 +184,8 @@ impl Second {
         (self.read_bytes + self.write_bytes) / self.ops
     }
 
-    fn plus(mut self, other: &Second) -> Second {
+    /// Their sum, at the time of the first.
+    pub fn plus(mut self, other: &Second) -> Second {
         self.time += other.time;
         self.read_bytes += other.read_bytes;
         self.write_bytes += other.write_bytes;
@@ -174,6 +194,7 @@ impl Second {
         self.cpu_ns += other.cpu_ns;
         self.testified |= other.testified;
         self.latency_sum_ns += other.latency_sum_ns;
+        self.timed += other.timed;
         self.below.iter_mut().zip(other.below).for_each(|(mine, theirs)| *mine += theirs);
         self
     }
@@ -187,6 +208,9 @@ impl Second {
         }
         for tally in interval.work() {
             self.ops += tally.ops as f64;
+            // What completes without any time has none that is known.
+            let timed = tally.service_sum > Ns::ZERO || tally.service.count() > 0;
+            self.timed += if timed { tally.ops as f64 } else { 0.0 };
             self.errors += tally.errors as f64;
             for (ns, count) in histogram(tally, latency).counts() {
                 for (below, at) in self.below.iter_mut().zip(at) {
@@ -196,7 +220,7 @@ impl Second {
                     self.latency_sum_ns += ns.0 as f64 * count as f64;
                 }
             }
-            if latency == LatencyOf::Service {
+            if latency != LatencyOf::Response {
                 self.latency_sum_ns += tally.service_sum.0 as f64;
             }
         }
@@ -205,22 +229,43 @@ impl Second {
 
 fn histogram(tally: &Completed, latency: LatencyOf) -> &Histogram {
     match latency {
-        LatencyOf::Service => &tally.service,
+        LatencyOf::Service | LatencyOf::Reported => &tally.service,
         LatencyOf::Response => tally.response(),
     }
 }
 
-/// The measured seconds of a step in the order of time.
+/// The length of an element of a step: a second, or the samples of an observed load, those of its slowest source.
+fn sample_length(record: &Record, step: &StepHead) -> Result<Ns, RecordError> {
+    if step.workers.is_empty() || step.workers.iter().any(|w| w.arrivals != Loop::Observed) {
+        return Ok(SECOND);
+    }
+    let mut lengths: BTreeMap<SourceId, Vec<Ns>> = BTreeMap::new();
+    record.for_each_interval(step.index, &mut |interval| {
+        let of = lengths.entry(interval.source).or_default();
+        if of.len() < LENGTHS_MAX {
+            of.push(interval.to.since(interval.from));
+        }
+    })?;
+    let usual = |of: Vec<Ns>| {
+        let mut of = of;
+        let middle = of.len() / 2;
+        *of.select_nth_unstable(middle).1
+    };
+    Ok(lengths.into_values().map(usual).fold(SECOND, Ns::max))
+}
+
+/// The measured seconds of a step in the order of time; of an observed load its samples, by their length.
 fn seconds(
     record: &Record,
     step: &StepHead,
     members: &Members,
-    latency: LatencyOf,
+    (latency, length): (LatencyOf, Ns),
     at: &[Ns],
 ) -> Result<Vec<Second>, RecordError> {
     let mut seconds: Vec<Second> = Vec::new();
     // As many as fit the planned time, whatever a made-up interval says.
-    let last = (step.times.measured().0 / SECOND.0).saturating_sub(1);
+    let measured = step.times.measured();
+    let last = (measured.0 / length.0).saturating_sub(1);
     let voids = record.voids(step.index)?;
     record.for_each_interval(step.index, &mut |interval| {
         if interval.phase != Phase::Measure || voids.touch(interval.from, interval.to) {
@@ -228,7 +273,7 @@ fn seconds(
         }
         let Some((interval, covers)) = members.see(interval) else { return };
         let middle = interval.from.plus(Ns(interval.to.since(interval.from).0 / 2));
-        let number = (middle.since(step.times.measure).0 / SECOND.0).min(last);
+        let number = (middle.since(step.times.measure).0 / length.0).min(last);
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         if number >= seconds.len() && number < SECONDS_MAX {
             seconds.resize(number + 1, Second::default());
@@ -240,6 +285,15 @@ fn seconds(
             second.add(&interval, latency, at);
         }
     })?;
+    let began = record.head().wall_ns.saturating_add(step.times.measure.0) as f64 / 1e9;
+    for (number, second) in seconds.iter_mut().enumerate() {
+        second.at = began + number as f64 * length.as_secs_f64();
+        // Of places that come and go the time goes on.
+        if latency == LatencyOf::Reported && second.time > 0.0 {
+            let rest = if number as u64 == last { measured.0 - last * length.0 } else { length.0 };
+            second.time = Ns(rest).as_secs_f64();
+        }
+    }
     // A second without reports is a gap, not idle.
     seconds.retain(|s| s.time > 0.0);
     Ok(seconds)
@@ -247,3 +301,5 @@ fn seconds(
 
 /// A step of more than eleven days is cut off, so that a damaged record cannot fill the memory.
 const SECONDS_MAX: usize = 1_000_000;
+/// Intervals of a source from which their length is taken.
+const LENGTHS_MAX: usize = 10_000;

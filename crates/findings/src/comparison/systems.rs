@@ -1,6 +1,7 @@
 //! What differs between two systems beside their figures: provenance, and the scenario as it was run.
 
 use crate::Analysis;
+use crate::figures::Loops;
 use record::{Fact, Record, RunHead};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +59,12 @@ pub(super) fn differing(a: (&Record, &Analysis), b: (&Record, &Analysis)) -> Vec
             all.push(Differing { subject, key, baseline, other });
         }
     };
+    let observed = [a.1, b.1].map(|of| of.steps.iter().any(|s| s.loops == Loops::Observed));
+    let observed = observed[0] && observed[1];
+    if observed {
+        let [fa, fb] = [a.0, b.0].map(|of| read(of.facts()));
+        add("run", "interval of its files", fa, fb);
+    }
     let (ra, rb) = (&a.1.run, &b.1.run);
     let row = |of: &dyn Fn(&crate::RunSummary) -> String| (Some(of(ra)), Some(of(rb)));
     for (key, (baseline, other)) in [
@@ -65,9 +72,17 @@ pub(super) fn differing(a: (&Record, &Analysis), b: (&Record, &Analysis)) -> Vec
         ("producer", row(&|r| r.producer.clone())),
         ("seed", row(&|r| r.seed.to_string())),
     ] {
-        add("run", key, baseline, other);
+        // The title of what was observed is that of its files.
+        if !(observed && key == "title") {
+            add("run", key, baseline, other);
+        }
     }
-    let (fa, fb) = (facts(a.0.facts()), facts(b.0.facts()));
+    let (mut fa, mut fb) = (facts(a.0.facts()), facts(b.0.facts()));
+    if observed {
+        for (of, record) in [(&mut fa, a.0), (&mut fb, b.0)] {
+            leave_out_files(of, record.facts());
+        }
+    }
     let mut keys: Vec<_> = fa.keys().chain(fb.keys()).collect();
     keys.sort();
     keys.dedup();
@@ -76,6 +91,30 @@ pub(super) fn differing(a: (&Record, &Analysis), b: (&Record, &Analysis)) -> Vec
     }
     scenario(a.0.head(), b.0.head(), &mut add);
     all
+}
+
+/// The fact that every file has which was read.
+const DIGEST: &str = "sha256";
+
+/// Files that were read.
+fn files(facts: &[Fact]) -> BTreeSet<&str> {
+    facts.iter().filter(|f| f.key == DIGEST).map(|f| f.subject.as_str()).collect()
+}
+
+/// The lengths of the intervals of the files that were read.
+fn read(facts: &[Fact]) -> Option<String> {
+    let files = files(facts);
+    let of = |f: &&Fact| f.key == "interval" && files.contains(f.subject.as_str());
+    let lengths: BTreeSet<&str> = facts.iter().filter(of).map(|f| f.value.as_str()).collect();
+    (!lengths.is_empty()).then(|| lengths.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// Leaves out what says nothing but that other files were read.
+fn leave_out_files(of: &mut BTreeMap<(&str, &str), String>, facts: &[Fact]) {
+    let files = files(facts);
+    of.retain(|(subject, key), _| {
+        !files.contains(*subject) && (*subject, *key) != ("run", "command")
+    });
 }
 
 /// Facts by subject and key; several of one name stand side by side.

@@ -32,12 +32,28 @@ pub enum Evidence {
     Simulated,
     /// One side was measured after the other: a difference may be the machine's.
     OneAfterTheOther,
+    /// Loads that were observed, at the same hours of the week: what every week brings cancels.
+    SameHoursOfWeek,
+    /// The same of the hours of the day.
+    SameHoursOfDay,
+    /// Loads that were observed, at other hours: their course over the day is in the difference.
+    OtherHours,
 }
 
 impl Evidence {
     /// Whether a difference can only be the systems'.
     pub fn is_sound(self) -> bool {
-        self != Evidence::OneAfterTheOther
+        matches!(self, Evidence::Turns | Evidence::Spread | Evidence::Simulated)
+    }
+
+    /// Whether nobody set the loads, so that a difference is of what was asked for as well.
+    pub fn is_observed(self) -> bool {
+        self.is_of_same_hours() || self == Evidence::OtherHours
+    }
+
+    /// Whether elements of both sides belong together by their time.
+    pub fn is_of_same_hours(self) -> bool {
+        matches!(self, Evidence::SameHoursOfWeek | Evidence::SameHoursOfDay)
     }
 }
 

@@ -3,13 +3,14 @@
 use super::pairs::{PlanPoint, UnpairedPoint};
 use super::{Evidence, Method, StepPair};
 use crate::Analysis;
-use crate::figures::StepFigures;
+use crate::figures::{Loops, StepFigures};
 use crate::generator::Limit;
 use crate::served::{ServedBy, Traffic};
 use crate::steady::Steadiness;
 use crate::warnings::Severity;
-use record::{ProducerKind, Record};
+use record::{ProducerKind, Record, Status};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Something to know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,6 +66,10 @@ fn made(record: &Record) -> &'static str {
     }
 }
 
+fn is_observed(analysis: &Analysis) -> bool {
+    analysis.steps.iter().any(|step| step.loops == Loops::Observed)
+}
+
 /// Whether both sides are of the same run.
 pub(super) fn same(a: &[Run<'_>], b: &[Run<'_>]) -> bool {
     let one = |a: &Run<'_>, b: &Run<'_>| {
@@ -84,7 +89,9 @@ fn runs(sides: [&[Run<'_>]; 2], all: &mut Vec<ComparisonWarning>) {
     }
     for (name, side) in ["the baseline", "the other run"].into_iter().zip(sides) {
         for (_, analysis) in side {
-            if let Some(how) = analysis.run.incomplete() {
+            // What others load may idle, and was planned by nobody here.
+            let whole = analysis.run.end == Status::Complete && is_observed(analysis);
+            if let Some(how) = analysis.run.incomplete().filter(|_| !whole) {
                 let text = format!("{name} {how}: steps that it did not complete are undecided");
                 all.push(error("run-incomplete", text, "run it again to its end"));
             }
@@ -120,6 +127,9 @@ fn loads(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
     }
     let load = count(pairs, |[a, b]| {
         let (a, b) = (a.first(), b.first());
+        if a.loops == Loops::Observed {
+            return false;
+        }
         let asked = |s: &StepFigures| (s.depth, s.offered_iops.to_bits(), s.completeness.len());
         a.loops == b.loops && (asked(a) != asked(b) || transfers_differ(a, b))
     });
@@ -129,6 +139,56 @@ fn loads(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
             points(load)
         );
         all.push(warning("loads-differ", text, "run the same scenario on both systems"));
+    }
+    mixes(pairs, all);
+}
+
+/// Transfers and directions of observed loads differ from such shares on.
+const TRANSFERS: f64 = 0.1;
+const READS: f64 = 0.05;
+/// Places that are named.
+const NAMED: usize = 3;
+
+/// What was asked of an observed system that has a part in its latency, beside the rate: said of the first pair, which is the
+/// whole where there is one.
+fn mixes(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
+    let pair = pairs.iter().map(|[a, b]| [a.first(), b.first()]);
+    let Some(pair) = pair.into_iter().find(|[a, _]| a.loops == Loops::Observed) else { return };
+    let window = crate::figures::label(&pair[0].plan, &pair[0].settings, 0);
+    let size = pair.map(|s| s.total.both.bytes as f64 / s.total.both.ops as f64);
+    let reads = pair.map(|s| s.total.read.ops as f64 / s.total.both.ops as f64);
+    let mut parts = Vec::new();
+    if (size[1] / size[0]).ln().abs() > TRANSFERS.ln_1p() {
+        let [a, b] = size.map(|bytes| units::count((bytes / 100.0).round() / 10.0));
+        parts.push(format!("an operation moves {b} kB and not {a}"));
+    }
+    if (reads[1] - reads[0]).abs() > READS {
+        let [a, b] = reads.map(|share| units::percent((share * 100.0).round()));
+        parts.push(format!("{b} of the operations read and not {a}"));
+    }
+    if !parts.is_empty() {
+        let text = format!(
+            "another mix of operations in {window}: {}; latency holds that as well",
+            parts.join(", ")
+        );
+        all.push(warning("mix-differs", text, ""));
+    }
+    let names = |s: &StepFigures| -> BTreeSet<String> {
+        s.groups.iter().map(|group| group.group.clone()).collect()
+    };
+    let [a, b] = pair.map(names);
+    for (less, more, side) in [(&a, &b, "the other run"), (&b, &a, "the baseline")] {
+        let only: Vec<&str> = more.difference(less).map(String::as_str).collect();
+        if let [first, ..] = only[..] {
+            let rest = only.len().saturating_sub(NAMED);
+            let named = only[..only.len().min(NAMED)].join(", ");
+            let others = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            let text = match only.len() {
+                1 => format!("only {side} has the load of {first}"),
+                n => format!("only {side} has {n} loads: {named}{others}"),
+            };
+            all.push(warning("places-differ", text, ""));
+        }
     }
 }
 
@@ -181,6 +241,7 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarni
         steps.iter().filter(has).count()
     };
     let tested = |s: &&StepPair| s.metrics.iter().any(|m| m.method.is_some());
+    observed(steps, all);
     let after = |s: &&StepPair| s.evidence == Evidence::OneAfterTheOther && tested(s);
     let after = steps.iter().filter(after).count();
     if after > 0 {
@@ -198,6 +259,27 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarni
     if interleaved && by(|m| matches!(m, Method::Rounds { .. })) < steps.len() {
         let text = "not every step has two rounds that both sides completed".to_owned();
         all.push(warning("few-rounds", text, "run more rounds (plan.repeat)"));
+    }
+}
+
+/// What a comparison of loads that nobody set entitles to say.
+fn observed(steps: &[StepPair], all: &mut Vec<ComparisonWarning>) {
+    if !steps.iter().any(|s| s.evidence.is_observed()) {
+        return;
+    }
+    let text = "nobody set these loads: rates are what was asked for, and latency rises with them; \"mean at equal IOPS\" \
+                compares times of equal rates"
+        .to_owned();
+    all.push(ComparisonWarning { code: "observed", severity: Severity::Note, text, next: "" });
+    let other = |s: &&StepPair| s.evidence == Evidence::OtherHours && s.obstacle.is_none();
+    let other = steps.iter().filter(other).count();
+    if other > 0 {
+        let text = format!(
+            "{} of other hours: what a day or a week brings looks like a difference",
+            if other == 1 { "1 window is".to_owned() } else { format!("{other} windows are") }
+        );
+        let next = "name windows of the same hours of both weeks: `wirespeed explain FILE… --window NAME=FROM..TO`";
+        all.push(warning("other-hours", text, next));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The difference of two figures: its interval, and how probable one as large were if there was none.
 
-use super::error::{Spread, independent};
+use super::error::{Spread, autocorrelated, independent};
 use super::figure::FigureSample;
 use super::student::{quantile, two_sided};
 
@@ -80,6 +80,20 @@ impl Difference {
         let least = inner(within[0], slope_a).hypot(inner(within[1], slope_b));
         let error = if least.is_finite() { spread.error.max(least) } else { spread.error };
         Some(Difference { value, error, dof: spread.dof, limits })
+    }
+
+    /// Of two series whose elements belong together in the order of time, with the spread of their differences: what both
+    /// share, as the course of a day, cancels. `None` where there are too few, or not equally many.
+    pub fn matched(a: &FigureSample, b: &FigureSample) -> Option<(Difference, Spread)> {
+        if a.residuals.len() != b.residuals.len() {
+            return None;
+        }
+        let together: Vec<f64> =
+            a.residuals.iter().zip(&b.residuals).map(|(ra, rb)| rb - ra).collect();
+        let spread = autocorrelated(&together)?;
+        let limits = DifferenceLimits::Paired { drift: 0.0 };
+        let value = b.centre - a.centre;
+        Some((Difference { value, error: spread.error, dof: spread.dof, limits }, spread))
     }
 
     /// The interval that covers the true difference with a confidence (0 to 1).

@@ -66,6 +66,13 @@ impl FigureSample {
         centre.is_finite().then_some(FigureSample { value, centre, residuals, percentile: None })
     }
 
+    /// A positive figure that was put together of ratios, by its logarithm and what each element adds to the error of that.
+    pub fn composed(centre: f64, residuals: Vec<f64>) -> Option<FigureSample> {
+        let value = centre.exp();
+        let sound = centre.is_finite() && residuals.iter().all(|r| r.is_finite());
+        sound.then_some(FigureSample { value, centre, residuals, percentile: None })
+    }
+
     /// The percentile `p` (0 to 100) of a merged histogram. Of each element, `part` counts the operations up to the
     /// percentile, as far as intervals can tell, and `whole` all of them. `None` if fewer than ten operations are
     /// beyond it.

@@ -49,11 +49,16 @@ fn forest(comparison: &Comparison, against: &Against, at: usize, step: &StepPair
     };
     let sought = comparison.sought * 100.0;
     let note = format!(
-        "{} against A: change with its {:.0}% interval. Dotted: the {sought}% that are sought. \
-         More is better of rates, less of latency ({}) and CPU time.",
+        "{} against A: change with its {:.0}% interval. Dotted: the {sought}% that are sought. {}",
         other,
         comparison.confidence * 100.0,
-        words::latency(step.latency),
+        match step.evidence.is_observed() {
+            true => "Nobody set the load: rates are what was asked for.".to_owned(),
+            false => format!(
+                "More is better of rates, less of latency ({}) and CPU time.",
+                words::latency(step.latency)
+            ),
+        }
     );
     Some(Chart {
         id: format!("forest-{}-{at}", against.run),
@@ -118,17 +123,20 @@ fn overlay(against: &Against, at: usize, step: &StepPair) -> Option<Chart> {
     if step.series.iter().any(|side| side.iter().all(|s| s.iops.len() < 2)) {
         return None;
     }
+    let (unit, divisor) = time_unit(step);
+    let observed = step.evidence.is_observed();
     let side = |n: usize, name: String| {
         let color = format!("var(--source-{})", n + 1);
         step.series[n]
             .iter()
             .enumerate()
-            .map(move |(i, series)| curve(series, &name, &color, i == 0))
+            .map(move |(i, series)| curve((series, divisor), &name, &color, i == 0))
             .collect::<Vec<Value>>()
     };
     let data = [side(0, "A".to_owned()), side(1, letter(against.run))].concat();
     let note = format!(
-        "Operations a second over the measured time, {}.",
+        "Operations a second over the {}, {}.",
+        if observed { "window" } else { "measured time" },
         if step.series.iter().any(|s| s.len() > 1) {
             "a line for each repetition"
         } else {
@@ -143,7 +151,7 @@ fn overlay(against: &Against, at: usize, step: &StepPair) -> Option<Chart> {
         height: 300,
         wide: false,
         figure: json!({ "data": data, "layout": {
-            "xaxis": { "title": { "text": "Measured time (s)" }, "showgrid": false, "hoverformat": "~r" },
+            "xaxis": { "title": { "text": format!("{} ({unit})", if observed { "Time" } else { "Measured time" }) }, "showgrid": false, "hoverformat": "~r" },
             "yaxis": { "title": { "text": "Operations (IOPS)" }, "rangemode": "tozero" },
             "legend": { "orientation": "h" },
         }}),
@@ -151,9 +159,20 @@ fn overlay(against: &Against, at: usize, step: &StepPair) -> Option<Chart> {
     })
 }
 
-fn curve(series: &Series, name: &str, color: &str, first: bool) -> Value {
-    let x: Vec<f64> =
-        (0..series.iops.len()).map(|i| (i as f64 + 0.5) * series.seconds as f64).collect();
+/// The unit of a time axis, and its seconds: hours and days for what is watched that long.
+fn time_unit(step: &StepPair) -> (&'static str, f64) {
+    let length = |series: &Series| series.seconds as f64 * series.iops.len() as f64;
+    match step.series.iter().flatten().map(length).fold(0.0, f64::max) {
+        s if s >= 2.0 * 86_400.0 => ("days", 86_400.0),
+        s if s >= 7200.0 => ("h", 3600.0),
+        _ => ("s", 1.0),
+    }
+}
+
+fn curve((series, divisor): (&Series, f64), name: &str, color: &str, first: bool) -> Value {
+    let x: Vec<f64> = (0..series.iops.len())
+        .map(|i| (i as f64 + 0.5) * series.seconds as f64 / divisor)
+        .collect();
     let y: Vec<f64> = series.iops.iter().copied().map(short).collect();
     json!({ "type": "scatter", "mode": "lines", "name": name, "legendgroup": name, "showlegend": first, "x": x, "y": y,
             "line": { "color": color, "width": 1.5 },

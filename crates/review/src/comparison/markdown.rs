@@ -82,6 +82,15 @@ fn write_step(out: &mut String, comparison: &Comparison, against: &Against, step
         row(out, &cells);
     }
     out.push('\n');
+    for limit in words::limits(step, against.run) {
+        out.push_str(&format!("{}\n\n", escaped(&limit)));
+    }
+    if !step.places.is_empty() {
+        row(out, &words::place_headings(against.run));
+        out.push_str("|---|--:|--:|--:|\n");
+        step.places.iter().for_each(|place| row(out, &words::place(place).map(|c| escaped(&c))));
+        out.push('\n');
+    }
 }
 
 fn row(out: &mut String, cells: &[String]) {

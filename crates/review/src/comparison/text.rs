@@ -66,6 +66,24 @@ fn write_step(page: &mut ReviewPage, comparison: &Comparison, against: &Against,
         numbers(&needs, |l| &l.needed).rank(1),
     ];
     table::write(page, columns);
+    for limit in words::limits(step, against.run) {
+        page.hanging("  ", Ink::Plain, &limit, Ink::Plain);
+    }
+    write_places(page, against, step);
+}
+
+/// How full the places of an observed load were on both sides.
+fn write_places(page: &mut ReviewPage, against: &Against, step: &StepPair) {
+    if step.places.is_empty() {
+        return;
+    }
+    let rows: Vec<[String; 4]> = step.places.iter().map(words::place).collect();
+    let heads = words::place_headings(against.run);
+    let column = |at: usize| rows.iter().map(move |row| row[at].clone());
+    let numbers = |at: usize| TableColumn::numbers(&heads[at], "").fill(column(at));
+    let columns =
+        vec![TableColumn::names(&heads[0]).fill(column(0)), numbers(1), numbers(2), numbers(3)];
+    table::write(page, columns);
 }
 
 /// Steps without a partner, and differences in the setup.

@@ -3,14 +3,17 @@
 use crate::number::began;
 use crate::sentence::{Sentence, Tone};
 use crate::text::clean;
+use findings::attribution::Limiter;
 use findings::comparison::{
-    Against, Differing, Evidence, LatencyOf, Method, MetricPair, Needed, Opinion, Party, StepPair,
-    UnpairedPoint,
+    Against, Compared, Differing, Evidence, FoundLimit, LatencyOf, Method, MetricPair, Needed,
+    Opinion, Party, PlacePair, StepPair, UnpairedPoint,
 };
 use findings::warnings::Severity;
 use findings::{Comparison, Quantity, Unit};
 use std::time::Duration;
 use units::duration;
+
+const DAY_S: u64 = 86_400;
 
 /// A run's letter: the baseline is A.
 pub(crate) fn letter(run: usize) -> String {
@@ -51,6 +54,9 @@ pub(crate) fn verdict(comparison: &Comparison, against: &Against) -> Sentence {
             Tone::Note,
             format!("The same record: A and {name} are one run, and nothing can differ."),
         ),
+        (0, 0, 1..) if against.steps.iter().any(|s| s.evidence.is_observed()) => {
+            observed(comparison, against)
+        }
         (0, 0, 1..) if count.differs > 0 => {
             let rest = rest(0, count.undecided);
             let text = format!(
@@ -96,6 +102,45 @@ pub(crate) fn verdict(comparison: &Comparison, against: &Against) -> Sentence {
         }
     };
     Sentence::new(tone, text, None)
+}
+
+/// How one observed load differs from another: rate, latency, and latency at equal rates, of the first window that has any.
+fn observed(comparison: &Comparison, against: &Against) -> (Tone, String) {
+    let name = letter(against.run);
+    let told = |s: &&StepPair| s.metrics.iter().any(|m| m.interval.is_some());
+    let Some(step) = against.steps.iter().find(told) else {
+        return (Tone::Caution, format!("Undecided: nothing of {name} could be compared with A."));
+    };
+    let of = |metric: Compared| step.metrics.iter().find(|m| m.metric == metric);
+    let rate = of(Compared::Iops).filter(|m| m.interval.is_some()).or_else(|| of(Compared::Total));
+    let all = [rate, of(Compared::Mean), of(Compared::MeanAtRate)];
+    let parts: Vec<String> = all.into_iter().flatten().filter_map(part).collect();
+    let differs = step.metrics.iter().any(|m| m.opinion == Opinion::Differs);
+    let window = clean(&step.label);
+    let tone = if differs { Tone::Caution } else { Tone::Note };
+    let none = match (differs, against.count.differs) {
+        (true, _) => String::new(),
+        (false, 0) => " No difference was seen.".to_owned(),
+        (false, _) => " No difference was seen in this window.".to_owned(),
+    };
+    let confidence = comparison.confidence * 100.0;
+    let text = format!(
+        "{name} against A, {window}: {} ({confidence:.0}% intervals).{none}",
+        parts.join("; ")
+    );
+    (tone, text)
+}
+
+/// `IOPS +5.10% (+3.97% to +6.24%)`.
+fn part(m: &MetricPair) -> Option<String> {
+    let ([low, high], difference) = (m.interval?, m.difference?);
+    let change = |v: f64| change(v, m.unit);
+    let name = match m.metric {
+        Compared::Mean => "mean latency",
+        Compared::MeanAtRate => "at equal IOPS",
+        other => other.name(),
+    };
+    Some(format!("{name} {} ({} to {})", change(difference), change(low), change(high)))
 }
 
 fn rest(differs: usize, undecided: usize) -> String {
@@ -206,8 +251,13 @@ pub(crate) fn reasons(step: &StepPair) -> Vec<String> {
 pub(crate) fn step_name(step: &StepPair) -> String {
     let label = clean(&step.label);
     let latency = latency(step.latency);
+    let over = match step.evidence {
+        Evidence::SameHoursOfWeek => ", week over week",
+        Evidence::SameHoursOfDay => ", day over day",
+        _ => "",
+    };
     match step.metrics.iter().find_map(|m| m.method.as_ref()) {
-        Some(method) => format!("{label} ({latency}; {})", method_words(method)),
+        Some(method) => format!("{label} ({latency}; {}{over})", method_words(method)),
         None => format!("{label} ({latency})"),
     }
 }
@@ -217,27 +267,75 @@ pub(crate) fn latency(of: LatencyOf) -> &'static str {
     match of {
         LatencyOf::Service => "closed loop, service time",
         LatencyOf::Response => "open loop, response time",
+        LatencyOf::Reported => "observed load",
     }
 }
 
 fn method_words(method: &Method) -> String {
     match method {
         Method::Batches { batches: [a, b], length: [la, lb], .. } => {
-            format!("one run each, IOPS in {a} batches of {la} s and {b} of {lb} s")
+            let [la, lb] = [la, lb].map(|s| length(*s as f64));
+            format!("one run each, IOPS in {a} batches of {la} and {b} of {lb}")
         }
         Method::Repetitions { count: [a, b] } => format!("{a} and {b} repetitions"),
         Method::Draws { count: [a, b] } => {
             format!("{a} and {b} repetitions, each side one draw")
         }
         Method::Rounds { count } => format!("{count} interleaved rounds"),
+        Method::SameHours { samples, sample, .. } => {
+            format!("{} samples of {}", units::count(*samples as f64), length(*sample))
+        }
     }
+}
+
+fn length(seconds: f64) -> String {
+    if seconds >= 3600.0 && seconds % 3600.0 == 0.0 {
+        return format!("{} h", units::count(seconds / 3600.0));
+    }
+    duration(Duration::from_secs_f64(seconds.max(0.0)))
+}
+
+/// What limited each side of an observed load: one sentence where it is the same.
+pub(crate) fn limits(step: &StepPair, run: usize) -> Vec<String> {
+    let Some([a, b]) = &step.limits else { return Vec::new() };
+    let sentence = |found: &FoundLimit| {
+        let limit = clean(&found.limit.to_string());
+        match found.limit {
+            Limiter::Unknown { .. } => limit,
+            _ => format!(
+                "limited by {limit} ({})",
+                units::percent((found.probability * 100.0).round())
+            ),
+        }
+    };
+    let (of_a, of_b) = (sentence(a), sentence(b));
+    match a.limit == b.limit {
+        true => vec![format!("A and {}: {of_b}.", letter(run))],
+        false => vec![format!("A: {of_a}."), format!("{}: {of_b}.", letter(run))],
+    }
+}
+
+/// The headings of the places of a step.
+pub(crate) fn place_headings(run: usize) -> [String; 4] {
+    ["utilization of".to_owned(), "A".to_owned(), letter(run), "change".to_owned()]
+}
+
+/// A place with how full it was on both sides.
+pub(crate) fn place(place: &PlacePair) -> [String; 4] {
+    let percent = |share: f64| format!("{}%", crate::number::percent(share));
+    let [a, b] = place.utilization;
+    [clean(&place.place), percent(a), percent(b), change(b - a, Unit::Percent)]
 }
 
 /// How to read the tables.
 pub(crate) fn how_to_read(comparison: &Comparison, against: &Against) -> String {
     let confidence = comparison.confidence * 100.0;
+    let verdicts = match against.steps.iter().any(|s| s.evidence.is_observed()) {
+        true => "Verdicts",
+        false => "Better and worse",
+    };
     let mut text = format!(
-        "Intervals cover the true difference with {confidence:.0}% each. Better and worse are corrected by Holm's rule \
+        "Intervals cover the true difference with {confidence:.0}% each. {verdicts} are corrected by Holm's rule \
          for {} comparisons together, so that equals are called different in at most {:.0}% of such tables. A difference \
          as large as \"seen from\" would have been seen with {:.0}%; the last column says what it takes to see {}.",
         against.family,
@@ -250,6 +348,18 @@ pub(crate) fn how_to_read(comparison: &Comparison, against: &Against) -> String 
         text.push_str(
             " Both sides were measured in turns: neighbours are compared, and drift cancels.",
         );
+    }
+    let hours = match (by(Evidence::SameHoursOfWeek), by(Evidence::SameHoursOfDay)) {
+        (true, true) => Some("week or day"),
+        (true, false) => Some("week"),
+        (false, true) => Some("day"),
+        (false, false) => None,
+    };
+    if let Some(hours) = hours {
+        text.push_str(&format!(
+            " Samples of the same hours of the {hours} are compared with each other, so that what every {hours} brings \
+             cancels; hours that only one side has are left out."
+        ));
     }
     if by(Evidence::Spread) {
         text.push_str(" Each side was measured several times over a longer time, and counts as one draw of it.");
@@ -321,6 +431,7 @@ fn share(share: f64) -> String {
 
 fn needed_words(needed: Needed) -> String {
     match needed {
+        Needed::Seconds(s) if s > 2 * DAY_S => format!("{} days", s.div_ceil(DAY_S)),
         Needed::Seconds(s) => duration(Duration::from_secs(rounded(s))),
         Needed::Repetitions(n) => format!("{n} runs"),
         Needed::Rounds(n) => format!("{n} rounds"),

@@ -72,6 +72,9 @@ fn verdict(comparison: &Comparison, against: &Against) -> Markup {
     let word = match (against.count.worse, against.count.better, against.family) {
         _ if against.same => "The same record",
         (_, _, 0) => "Not compared",
+        (0, 0, _) if against.steps.iter().any(|s| s.evidence.is_observed()) => {
+            if against.count.differs > 0 { "Different" } else { "No difference seen" }
+        }
         (0, 0, _) if against.count.differs > 0 => "Different, or the machine",
         (0, 0, _) => "Undecided",
         (0, _, _) => "Better",
@@ -108,6 +111,8 @@ fn steps(comparison: &Comparison, against: &Against) -> Markup {
             h3 id={ "step-" (against.run) "-" (i) } { (words::step_name(step)) }
             @for reason in words::reasons(step) { p { (reason) } }
             @if !step.metrics.is_empty() { (metrics(comparison, against, step)) }
+            @for limit in words::limits(step, against.run) { p { (limit) } }
+            @if !step.places.is_empty() { (places(against, step)) }
         }
         p { (words::how_to_read(comparison, against)) }
     }
@@ -135,6 +140,22 @@ fn metrics(comparison: &Comparison, against: &Against, step: &StepPair) -> Marku
     ];
     let caption = format!("{} against A: {}", words::letter(against.run), words::step_name(step));
     table(&caption, &columns, &rows, |(_, decided)| (None, if *decided { "knee" } else { "" }))
+}
+
+/// How full the places of an observed load were.
+fn places(against: &Against, step: &StepPair) -> Markup {
+    let rows: Vec<[String; 4]> = step.places.iter().map(words::place).collect();
+    let [place, a, b, change] = words::place_headings(against.run);
+    let number =
+        |name: &str, at: usize| Column::numbers(name, "", move |row: &[String; 4]| row[at].clone());
+    let columns = [
+        Column::words(&place, |row: &[String; 4]| html! { (row[0]) }),
+        number(&a, 1),
+        number(&b, 2),
+        number(&change, 3),
+    ];
+    let caption = format!("How full places were: {}", words::step_name(step));
+    table(&caption, &columns, &rows, |_| (None, ""))
 }
 
 /// What has no partner, and what differs.

@@ -14,6 +14,7 @@ mod stacked;
 mod switches;
 mod texts;
 mod unknown;
+mod weeks;
 
 use import::monitor::{
     Calendar, Detected, Feed, Measure, MonitorFormat, Options, Order, TimeZone, Topology, detect,

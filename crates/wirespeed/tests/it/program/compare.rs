@@ -85,3 +85,50 @@ fn several_records_are_a_side() {
     let text = bench.expect(0, &args[..6]).stdout;
     assert!(text.contains("2 interleaved rounds") && text.contains("A: a2.wsr"), "{text}");
 }
+
+/// An export of a week in samples of an hour: so many reads a second by day, a third of them by night, of so many milliseconds.
+fn export(bench: &Bench, name: &str, begins: u64, [reads, ms]: [f64; 2]) {
+    let mut text = String::from("time,volume,reads,ms\n");
+    for hour in 0..7 * 24_u64 {
+        let day = if (8..20).contains(&(hour % 24)) { 1.0 } else { 0.3 };
+        // No hour is as that of another week.
+        let own = 1.0 + ((hour * 7919 + begins / 3600 * 31) % 97) as f64 / 97.0;
+        let (at, rate) = (begins + hour * 3600, reads * day * own);
+        text += &format!("{at},v1,{rate},{}\n", ms * (1.0 + rate / 5000.0));
+    }
+    std::fs::write(bench.path(name), text).expect("a file");
+}
+
+#[test]
+fn two_observed_weeks_are_compared_hour_by_hour() {
+    let bench = Bench::new("");
+    let map = "kind = \"volume\"\ntime = \"time\"\nplace = \"volume\"\n[column]\n\
+               reads = { measure = \"reads\" }\nms = { measure = \"read-latency\", unit = \"ms\" }\n";
+    std::fs::write(bench.path("map.toml"), map).expect("a map");
+    // Monday, 1 June 2026, and the Monday after.
+    export(&bench, "one.csv", 1_780_272_000, [1000.0, 2.0]);
+    export(&bench, "two.csv", 1_780_272_000 + 7 * 86_400, [1200.0, 2.5]);
+    for week in ["one", "two"] {
+        let (file, out) = (format!("{week}.csv"), format!("{week}.wsr"));
+        let args = ["explain", &file, "--as", "csv", "--map", "map.toml", "--tz", "UTC"];
+        bench.expect(0, &[&args[..], &["--quiet", "--out", &out]].concat());
+    }
+    let text = bench.expect(0, &["compare", "one.wsr", "two.wsr"]).stdout;
+    assert!(text.starts_with("! B against A, window whole: IOPS +"), "{text}");
+    for words in ["168 samples of 1 h, week over week", "mean at equal IOPS", "Nobody set these"] {
+        assert!(text.contains(words), "no {words:?}: {text}");
+    }
+    for words in ["wirespeed run", "p99", "closed loop", "sha256"] {
+        assert!(!text.contains(words), "{words:?}: {text}");
+    }
+    let json = bench.expect(0, &["compare", "one.wsr", "two.wsr", "--format", "json"]).stdout;
+    let json: Value = serde_json::from_str(&json).expect("one JSON document");
+    let metrics = json["against"][0]["steps"][0]["metrics"].as_array().expect("metrics");
+    let at_rate = metrics.iter().find(|m| m["metric"] == "mean-at-rate").expect("at equal rates");
+    // A quarter longer at equal rates.
+    let change = at_rate["difference"].as_f64().expect("a change");
+    assert!((change - 0.25).abs() < 0.02, "{change}");
+    // A page that cannot be written is refused before anything is read.
+    let refused = bench.expect(2, &["explain", "missing.csv", "--review", "page.pdf"]);
+    assert!(refused.stderr.contains("by the file's ending"), "{}", refused.stderr);
+}

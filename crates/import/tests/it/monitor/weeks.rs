@@ -1,0 +1,171 @@
+//! Two weeks of one system compared: what was planted is found, whatever the hours, gaps and places that only one week has.
+
+use super::recorded;
+use findings::comparison::{Against, CompareOptions, Compared, Evidence, MetricPair, Opinion};
+use import::monitor::{
+    Calendar, Feed, Map, MonitorFormat, NamedWindow, Options, Order, Span, TimeZone, Topology, read,
+};
+use record::Record;
+use std::f64::consts::TAU;
+
+const MAP: &str = r#"
+kind = "volume"
+time = "Time"
+place = "Volume"
+[column]
+"Reads" = { measure = "reads" }
+"ms" = { measure = "read-latency", unit = "ms" }
+"KB/s" = { measure = "read-bytes", unit = "kB/s" }
+"Busy" = { measure = "busy", unit = "%" }
+"#;
+
+/// Monday, 1 June 2026.
+const MONDAY: i64 = 1_780_272_000;
+const DAY: i64 = 86_400;
+const SAMPLE: i64 = 300;
+
+/// A week of volumes that do what `of` says at each sample: reads a second and milliseconds; nothing where it says nothing.
+fn week(begins: i64, of: impl Fn(i64, &str) -> Option<[f64; 2]>) -> Feed {
+    let mut text = "Time,Volume,Reads,ms,KB/s,Busy\n".to_owned();
+    for n in 0..7 * DAY / SAMPLE {
+        for volume in ["v1", "v2"] {
+            if let Some([reads, ms]) = of(n, volume) {
+                let (time, kb, busy) = (begins + n * SAMPLE, reads * 8.0, reads / 50.0);
+                text += &format!("{time},{volume},{reads:.3},{ms:.4},{kb:.3},{busy:.2}\n");
+            }
+        }
+    }
+    let maps = vec![Map::parse("m", MAP).unwrap()];
+    let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
+    let options = Options { maps, calendar, ..Options::default() };
+    read("file", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+}
+
+/// The course of a day, of a week, and something that no other week repeats.
+fn rate(n: i64, seed: i64) -> f64 {
+    let day = (n as f64 * SAMPLE as f64 / DAY as f64 * TAU).sin();
+    let weekend = if n * SAMPLE / DAY >= 5 { 0.4 } else { 1.0 };
+    let own = ((n * 7919 + seed * 104_729) % 1009) as f64 / 1009.0 - 0.5;
+    1000.0 * weekend * (1.0 + 0.6 * day) * (0.3 * own).exp()
+}
+
+/// Latency that rises with the rate.
+fn latency(rate: f64, n: i64, seed: i64) -> f64 {
+    let own = ((n * 6007 + seed * 611_953) % 997) as f64 / 997.0 - 0.5;
+    (1.0 + rate / 2000.0) * (0.1 * own).exp()
+}
+
+fn compared(a: &Record, b: &Record) -> Against {
+    let analyses = [a, b].map(|record| findings::analyse(record).unwrap());
+    let both = [(a, &analyses[0]), (b, &analyses[1])];
+    findings::compare(&both, &CompareOptions::default()).unwrap().against.remove(0)
+}
+
+#[track_caller]
+fn metric(found: &Against, metric: Compared) -> &MetricPair {
+    let of = found.steps[0].metrics.iter().find(|m| m.metric == metric);
+    of.unwrap_or_else(|| panic!("no {metric:?}"))
+}
+
+/// That a change is what was planted, and the interval narrower than `within`.
+#[track_caller]
+fn is(of: &MetricPair, planted: f64, within: f64) {
+    let [low, high] = of.interval.unwrap();
+    assert!(low <= planted && planted <= high, "{planted} is not in {low} to {high}");
+    assert!(high - low < within, "{low} to {high}");
+}
+
+#[test]
+fn two_weeks_are_laid_over_each_other() {
+    let one = week(MONDAY, |n, volume| {
+        let rate = rate(n, 1);
+        (volume == "v1").then(|| [rate, latency(rate, n, 1)])
+    });
+    // A tenth more is asked for, each operation takes a fifth longer at that rate, and six hours are missing.
+    let other = week(MONDAY + 7 * DAY, |n, volume| {
+        let rate = 1.1 * rate(n, 2);
+        let known = volume == "v1" && !(500..572).contains(&n);
+        known.then(|| [rate, 1.2 * latency(rate, n, 2)])
+    });
+    let (_a, one) = recorded(&[one], &Topology::default());
+    let (_b, other) = recorded(&[other], &Topology::default());
+    let found = compared(&one, &other);
+    let whole = &found.steps[0];
+    assert_eq!((whole.evidence, &whole.obstacle), (Evidence::SameHoursOfWeek, &None));
+    is(metric(&found, Compared::Iops), 0.1, 0.04);
+    is(metric(&found, Compared::MeanAtRate), 0.2, 0.02);
+    assert_eq!(metric(&found, Compared::MeanAtRate).opinion, Opinion::Differs);
+    let percentile = |m: &&MetricPair| [Compared::P50, Compared::P99].contains(&m.metric);
+    assert_eq!(whole.metrics.iter().find(percentile), None, "monitoring has none");
+    let codes: Vec<&str> = found.cautions.iter().map(|c| c.code).collect();
+    assert!(codes.contains(&"observed") && !codes.contains(&"one-after-the-other"), "{codes:?}");
+    let advice = found.cautions.iter().any(|c| c.next.contains("wirespeed run"));
+    assert!(!advice, "{:?}", found.cautions);
+    let place = whole.places.iter().find(|place| place.place.contains("v1")).unwrap();
+    assert!(place.utilization[1] > place.utilization[0], "{place:?}");
+    // What says only that other files were read is no difference of the systems.
+    assert!(found.differing.iter().all(|d| !["sha256", "title"].contains(&d.key.as_str())));
+}
+
+#[test]
+fn equal_weeks_do_not_differ_though_their_days_do() {
+    let of = |seed| {
+        week(MONDAY + seed * 7 * DAY, move |n, _| {
+            let rate = rate(n, seed);
+            Some([rate, latency(rate, n, seed)])
+        })
+    };
+    let (_a, one) = recorded(&[of(1)], &Topology::default());
+    let (_b, other) = recorded(&[of(3)], &Topology::default());
+    let found = compared(&one, &other);
+    assert_eq!(found.steps[0].evidence, Evidence::SameHoursOfWeek);
+    let differs = found.steps[0].metrics.iter().find(|m| m.opinion != Opinion::Undecided);
+    assert_eq!(differs, None);
+    is(metric(&found, Compared::Iops), 0.0, 0.04);
+}
+
+#[test]
+fn a_place_of_one_week_alone_and_another_mix_are_said() {
+    let one = week(MONDAY, |n, volume| (volume == "v1").then(|| [rate(n, 1), 2.0]));
+    let other = week(MONDAY + 7 * DAY, |n, _| Some([rate(n, 2), 2.0]));
+    let (_a, one) = recorded(&[one], &Topology::default());
+    let (_b, other) = recorded(&[other], &Topology::default());
+    let found = compared(&one, &other);
+    let places = found.cautions.iter().find(|c| c.code == "places-differ").unwrap();
+    assert!(places.text.contains("only the other run") && places.text.contains("v2"), "{places:?}");
+    is(metric(&found, Compared::Iops), 1.0, 0.2);
+}
+
+#[test]
+fn windows_of_other_hours_are_said_to_be_so() {
+    let of = |name: &str, from: i64, hours: i64| {
+        let feed = week(MONDAY, |n, volume| (volume == "v1").then(|| [rate(n, 1), 2.0]));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.wsr");
+        let second = 1_000_000_000;
+        let (from, hour) = ((MONDAY + from * 3600) * second, 3600 * second);
+        let span = Span { from, to: from + hours * hour };
+        let order = Order {
+            feeds: &[feed],
+            windows: &[NamedWindow { name: name.to_owned(), span }],
+            facts: Vec::new(),
+            topology: &Topology::default(),
+            producer: "a test".to_owned(),
+            title: "t".to_owned(),
+        };
+        import::monitor::write(&path, &order).unwrap();
+        let record = Record::open(&path).unwrap();
+        (dir, record)
+    };
+    let (monday, noon) = (of("a", 4, 6), of("a", 12, 6));
+    let evidence = |found: &Against| found.steps[1].evidence;
+    let found = compared(&monday.1, &noon.1);
+    assert_eq!(evidence(&found), Evidence::OtherHours);
+    assert!(found.cautions.iter().any(|c| c.code == "other-hours"), "{:?}", found.cautions);
+    // The same hours of another day of the week are of the same hours of the day.
+    let tuesday = of("a", 28, 6);
+    assert_eq!(evidence(&compared(&monday.1, &tuesday.1)), Evidence::SameHoursOfDay);
+    // Rates of the morning and of the afternoon have nothing in common.
+    let of = found.steps[1].metrics.iter().find(|m| m.metric == Compared::MeanAtRate).unwrap();
+    assert!(of.reason.as_ref().is_some_and(|why| why.contains("overlap")), "{of:?}");
+}
