@@ -19,7 +19,7 @@ const UNEVEN: f64 = 1.15;
 /// From this multiple of the usual latency on a time is an incident.
 const INCIDENT: f64 = 3.0;
 /// Incidents that are shown.
-const INCIDENTS: usize = 3;
+pub(super) const INCIDENTS: usize = 3;
 /// Letters from which on the name of a test is not made longer.
 const NAME: usize = 60;
 /// Tests of files of results that become windows.
@@ -96,8 +96,13 @@ pub(super) fn of_tests(feeds: &[Feed]) -> (Vec<NamedWindow>, usize) {
     (windows, all.len() + more)
 }
 
-/// The windows of a time line: those that the user names, or those that stand out.
-pub(super) fn windows(rows: &[Span], loads: &[Load], named: &[NamedWindow]) -> Vec<Window> {
+/// The windows of a time line: those that the user names, or those that stand out; and how many incidents there are, of which
+/// the worst are windows.
+pub(super) fn windows(
+    rows: &[Span],
+    loads: &[Load],
+    named: &[NamedWindow],
+) -> (Vec<Window>, usize) {
     let (first, end) = longest(rows, KNOWN);
     let of = |name: &str, from: usize, to: usize| Window {
         name: name.to_owned(),
@@ -106,11 +111,11 @@ pub(super) fn windows(rows: &[Span], loads: &[Load], named: &[NamedWindow]) -> V
     let mut out = vec![of("whole", first, end)];
     if !named.is_empty() {
         out.extend(named.iter().map(|w| Window { name: w.name.clone(), span: w.span }));
-        return out;
+        return (out, 0);
     }
     let count = end - first;
     if count < ROWS_LEAST {
-        return out;
+        return (out, 0);
     }
     let length = (count / PART).max(1);
     let mean = |from: usize, length: usize| {
@@ -136,10 +141,11 @@ pub(super) fn windows(rows: &[Span], loads: &[Load], named: &[NamedWindow]) -> V
     if let Some((from, _)) = least.filter(|(_, mean)| *mean * UNEVEN < all) {
         out.push(of("quietest", from, from + length));
     }
-    for (at, (from, to)) in (1..).zip(incidents(&loads[first..end])) {
+    let incidents = incidents(&loads[first..end]);
+    for (at, (from, to)) in (1..).zip(incidents.iter().take(INCIDENTS)) {
         out.push(of(&format!("incident {at}"), first + from, first + to));
     }
-    out
+    (out, incidents.len())
 }
 
 /// Times of an unusual latency, the worst first.
@@ -164,7 +170,7 @@ fn incidents(loads: &[Load]) -> Vec<(usize, usize)> {
         return Vec::new();
     }
     runs.sort_by(|a, b| b.2.total_cmp(&a.2));
-    runs.into_iter().take(INCIDENTS).map(|(from, to, _)| (from, to)).collect()
+    runs.into_iter().map(|(from, to, _)| (from, to)).collect()
 }
 
 #[cfg(test)]
@@ -183,7 +189,7 @@ mod tests {
 
     fn names(gap: Option<usize>, loads: impl Fn(usize) -> Load) -> Vec<(String, i64, i64)> {
         let loads: Vec<Load> = (0..24).map(loads).collect();
-        let all = windows(&rows(gap), &loads, &[]);
+        let (all, _) = windows(&rows(gap), &loads, &[]);
         all.into_iter().map(|w| (w.name, w.span.from, w.span.to)).collect()
     }
 

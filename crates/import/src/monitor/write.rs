@@ -10,7 +10,7 @@ use super::join::Joined;
 use super::model::{Feed, Measure, Span};
 use super::places::{chosen, left_out, level, number, time_line};
 use super::topology::Topology;
-use super::window::{NamedWindow, Window, of_tests, windows};
+use super::window::{INCIDENTS, NamedWindow, Window, of_tests, windows};
 use clock::Ns;
 use record::{
     Fact, Level, Producer, ProducerKind, RecordError, RunHead, ScenarioText, Status, Writer,
@@ -116,7 +116,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     }
     let (tests, all_tests) = of_tests(order.feeds);
     let named = if order.windows.is_empty() { &tests } else { order.windows };
-    let mut windows = windows(&rows, &loads, named);
+    let (mut windows, incidents) = windows(&rows, &loads, named);
     let of_tests = order.windows.is_empty() && !tests.is_empty();
     let setting = if of_tests { TEST } else { "window" };
     for window in &windows {
@@ -144,6 +144,12 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     book.joins(&joined, &places)?;
     let shown = (!tests.is_empty() && order.windows.is_empty()).then_some((all_tests, tests.len()));
     told(&mut book, asked, left_out, shown)?;
+    if incidents > INCIDENTS {
+        let text = format!(
+            "latency was at least three times the usual at {incidents} times: the {INCIDENTS} that cost most are windows"
+        );
+        book.event(Level::Info, "incidents-left-out", &text)?;
+    }
     book.sources(&places)?;
     for (index, window) in (0..).zip(&windows) {
         book.step(index, window, &places)?;

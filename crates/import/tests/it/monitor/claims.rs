@@ -63,6 +63,21 @@ fn a_hop_may_miss_some_samples() {
     }
 }
 
+/// Incidents that are no windows are counted.
+#[test]
+fn incidents_beyond_the_worst_are_told() {
+    for (every, told) in [(20, Some("at 6 times")), (40, None)] {
+        let ms = |at: usize| if at % every == 7 { 20.0 } else { 2.0 };
+        let row = |at: usize| vec![("v1", [1000.0, ms(at), 8000.0, 30.0])];
+        let (_dir, record) = recorded(&[feed(60, 120, row)], &Topology::default());
+        let events = record.events();
+        let of = events.iter().find(|event| event.code == "incidents-left-out");
+        let found = of.map(|event| event.text.as_str());
+        assert_eq!(found.is_some(), told.is_some(), "{found:?}");
+        assert!(told.is_none_or(|words| found.unwrap().contains(words)), "{found:?}");
+    }
+}
+
 /// Of time that no file covers nothing is assumed: a window over it has the rates of the rest.
 #[test]
 fn a_gap_counts_neither_for_nor_against_anything() {
