@@ -152,6 +152,12 @@ impl Integrals {
         self.by.values().filter_map(|of| of.amount(id)).sum()
     }
 
+    /// What a source counted in the time that it knows, and how many seconds that are; `None` where it counted nothing.
+    pub fn seen(&self, source: SourceId, id: CounterId) -> Option<(f64, f64)> {
+        let sum = self.by.get(&source)?.sums.get(&id)?;
+        (sum.seconds > 0.0).then_some((sum.amount, sum.seconds))
+    }
+
     /// The mean of a source's level.
     pub fn mean(&self, source: SourceId, id: CounterId) -> Option<f64> {
         self.by.get(&source)?.level(id)

@@ -20,6 +20,8 @@ const FEW: f64 = 10.0;
 const FREE: f64 = 0.95;
 /// From this share of the time waited for credit on a port is held up.
 const CREDIT: f64 = 0.02;
+/// What is known for less of the window is said to be.
+const KNOWN: f64 = 0.9;
 /// Snapshots and Little's law differ by more than chance from here on.
 const LITTLE: f64 = 0.3;
 /// A group takes much from this share on.
@@ -67,12 +69,13 @@ struct SeenHop {
     device: String,
     kind: HopKind,
     errors: [(&'static str, f64); 3],
-    credit: Option<f64>,
+    /// Nanoseconds waited for credit, and the seconds in which that was counted.
+    credit: Option<(f64, f64)>,
     snapshot: Option<f64>,
     little: Option<f64>,
     bytes: Option<f64>,
-    /// What a port of a switch sends.
-    sent: Option<f64>,
+    /// Bytes that a port of a switch sent, and the seconds in which they were counted.
+    sent: Option<(f64, f64)>,
     samples: HopSamples,
 }
 
@@ -86,7 +89,9 @@ impl Seen {
         let amount = |source: &Source, id| step.integrals.amount(source.id, id);
         let hop = |source: &Source| {
             let kind = source.hop()?;
-            let of = |name, id| (name, amount(source, id).unwrap_or(0.0));
+            // What was counted was counted, and no more, however little of the time is known.
+            let seen = |id| step.integrals.seen(source.id, id);
+            let of = |name, id| (name, seen(id).map_or(0.0, |(amount, _)| amount));
             let read = amount(source, CounterId::ReadBytes);
             let write = amount(source, CounterId::WriteBytes);
             Some(SeenHop {
@@ -98,11 +103,11 @@ impl Seen {
                     of("frames or packets dropped or sent again", CounterId::Discards),
                     of("aborted commands", CounterId::Aborts),
                 ],
-                credit: amount(source, CounterId::CreditWait),
+                credit: seen(CounterId::CreditWait),
                 snapshot: step.integrals.mean(source.id, CounterId::QueueDepthEnd),
                 little: step.integrals.mean(source.id, CounterId::SlotsUsed),
                 bytes: read.or(write).map(|_| read.unwrap_or(0.0) + write.unwrap_or(0.0)),
-                sent: read,
+                sent: seen(CounterId::ReadBytes),
                 samples: samples.get(source.name.as_str()).cloned().unwrap_or_default(),
             })
         };
@@ -267,7 +272,7 @@ impl Window<'_> {
 
     /// Ports that wait for buffer credit.
     fn credit(&mut self) {
-        let share = |hop: &SeenHop| hop.credit.map(|ns| ns / 1e9 / self.seen.seconds.max(1e-9));
+        let share = |hop: &SeenHop| hop.credit.map(|(ns, seconds)| ns / 1e9 / seconds);
         let mut held: Vec<(f64, &SeenHop)> =
             self.seen.hops.iter().filter_map(|hop| Some((share(hop)?, hop))).collect();
         held.retain(|(share, _)| *share >= CREDIT);
@@ -275,7 +280,8 @@ impl Window<'_> {
         // Without credit nothing is sent; what is received tells nothing of it.
         let sent = |hop: &SeenHop| {
             let speed = self.hops().iter().find(|load| load.hop == hop.name)?.capacity?;
-            Some((hop.sent? / self.seen.seconds.max(1e-9) / speed).min(1.0))
+            let (bytes, seconds) = hop.sent?;
+            Some((bytes / seconds / speed).min(1.0))
         };
         let told: Vec<(String, String)> = held
             .iter()
@@ -284,8 +290,13 @@ impl Window<'_> {
                 let full = sent(hop).map_or("its speed is not known".to_owned(), |full| {
                     format!("it sent at {} of its speed", part(full))
                 });
+                let known = hop.credit.map_or(1.0, |(_, seconds)| seconds / self.seen.seconds);
+                let time = match known < KNOWN {
+                    true => format!("the {} of the window that its file covers", part(known)),
+                    false => "the time".to_owned(),
+                };
                 let text = format!(
-                    "{} waited for buffer credit for {} of the time ({full}): consistent with slow drain of what is connected to it",
+                    "{} waited for buffer credit for {} of {time} ({full}): consistent with slow drain of what is connected to it",
                     hop.name,
                     part(*share)
                 );

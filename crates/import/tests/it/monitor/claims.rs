@@ -63,6 +63,38 @@ fn a_hop_may_miss_some_samples() {
     }
 }
 
+/// A switch that was looked at for a third of the time: what it counted then is said, and of which time that is.
+#[test]
+fn credit_and_errors_of_a_part_of_the_window_are_told() {
+    let shot = |minute: i64| {
+        let time = 1_700_000_000 + (20 + minute) * 60;
+        let at = jiff::Timestamp::from_second(time).unwrap().strftime("%a %b %d %H:%M:%S UTC %Y");
+        format!(
+            "{at}\nsw1:admin> portstatsshow 4\nstat_wtx            {}   4-byte words transmitted\n\
+             tim_txcrd_z         {}  Time TX Credit Zero (2.5Us ticks)\n\
+             er_crc              {}           Frames with CRC errors\n\n",
+            1_000_000_000 + minute * 600_000_000,
+            // Half of the time: 30 s a minute.
+            1_000_000 + minute * 12_000_000,
+            10 + minute,
+        )
+    };
+    let text: String = (0..=20).map(shot).collect();
+    let switch = super::fed(text.as_bytes());
+    let host = feed(60, 60, |_| vec![("v1", [1000.0, 2.0, 8000.0, 30.0])]);
+    let (_dir, record) = recorded(&[host, switch], &Topology::default());
+    let found = findings::analyse(&record).unwrap();
+    let credit = said(&found, "credit-wait");
+    let whole = credit.iter().find(|text| text.contains("of the window that its file covers"));
+    let whole = whole.unwrap_or_else(|| panic!("{credit:?}"));
+    assert!(whole.contains("50% of the 33% of the window"), "{whole}");
+    assert!(
+        said(&found, "errors").iter().any(|text| text.contains("20 errors")),
+        "{:?}",
+        said(&found, "errors")
+    );
+}
+
 /// Incidents that are no windows are counted.
 #[test]
 fn incidents_beyond_the_worst_are_told() {
