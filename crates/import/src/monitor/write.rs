@@ -8,12 +8,13 @@ use super::book::{Book, TEST};
 use super::covered::Covered;
 use super::join::Joined;
 use super::model::{Feed, Measure, Span};
-use super::places::{chosen, left_out, level, number, time_line};
+use super::places::{Written, chosen, left_out, level, number, time_line};
 use super::topology::Topology;
 use super::window::{INCIDENTS, NamedWindow, Window, of_tests, windows};
 use clock::Ns;
 use record::{
-    Fact, Level, Producer, ProducerKind, RecordError, RunHead, ScenarioText, Status, Writer,
+    Fact, HopKind, Level, Producer, ProducerKind, RecordError, RunHead, ScenarioText, Status,
+    Writer,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -150,6 +151,9 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
         );
         book.event(Level::Info, "incidents-left-out", &text)?;
     }
+    if let Some(text) = nested(&places) {
+        book.event(Level::Warning, "loads-perhaps-twice", &text)?;
+    }
     book.sources(&places)?;
     for (index, window) in (0..).zip(&windows) {
         book.step(index, window, &places)?;
@@ -184,6 +188,19 @@ fn told(
         book.event(Level::Warning, "tests-left-out", &text)?;
     }
     Ok(())
+}
+
+/// That what a hypervisor's LUNs carry may be in the file of a guest as well: nothing in the files tells whose guest it is.
+fn nested(places: &[Written<'_>]) -> Option<String> {
+    let of = |kind: HopKind| places.iter().find(|place| place.load.is_some() && place.kind == kind);
+    let (host, guest) = (of(HopKind::LunQueue)?, of(HopKind::BlockDevice)?);
+    (host.file != guest.file).then(|| {
+        format!(
+            "{} and {} both have loads, which are added up: what a guest of that host does would count twice; explain its file \
+             without the host's, or the host's without its",
+            host.feed.name, guest.feed.name
+        )
+    })
 }
 
 /// Cuts windows to the time of which anything is known, so that no rate is of more; says so, and where a window is less than

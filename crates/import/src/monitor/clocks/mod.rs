@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Without an identity in both files their traffic must be at least so alike.
 const ALIKE: f64 = 0.8;
+/// And neither may have more than so many times the traffic of the other.
+const TIMES: f64 = 2.0;
 /// Files that a file is compared with, at most.
 const TRIED: usize = 6;
 /// Time zones and daylight saving time differ by multiples of this many seconds.
@@ -62,6 +64,15 @@ fn reason(why: Refusal) -> String {
             seconds(a),
             seconds(b)
         ),
+        Refusal::Volumes(times) if times > 1.0 => {
+            format!(
+                "the second has {times:.1} times the traffic of the first, so that it is not the same"
+            )
+        }
+        Refusal::Volumes(times) => format!(
+            "the first has {:.1} times the traffic of the second, so that it is not the same",
+            1.0 / times
+        ),
     }
 }
 
@@ -95,11 +106,34 @@ fn clear(
             (a.0 != b.0).then_some((a.1, b.1))?
         }
     };
-    let found = offsets(&series(&feeds[with], &mine)?, &series(&feeds[at], &theirs)?);
+    let (one, other) = (series(&feeds[with], &mine)?, series(&feeds[at], &theirs)?);
+    let found = offsets(&one.of, &other.of);
     Some(match found {
         Ok(all) if !known && all.iter().any(|of| of.correlation < ALIKE) => Err(Refusal::Unrelated),
-        found => found.map(|all| (all, known)),
+        Ok(all) => match times(&one, &other, &all).filter(|_| !known) {
+            Some(times) if !(1.0 / TIMES..=TIMES).contains(&times) => Err(Refusal::Volumes(times)),
+            _ => Ok((all, known)),
+        },
+        Err(why) => Err(why),
     })
+}
+
+/// How many times the traffic of the first the second has, in the time that both know; `None` where one counts bytes and one
+/// operations.
+fn times(one: &Traffic, other: &Traffic, offsets: &[Offset]) -> Option<f64> {
+    let offset = offsets.first()?.seconds;
+    let lies = |of: &Series| Some((of.rows.first()?.0, of.rows.last()?.1));
+    let (a, b) = (lies(&one.of)?, lies(&other.of)?);
+    let both = (a.0.max(b.0 - offset), a.1.min(b.1 - offset));
+    let mean = |of: &Series, shift: f64| {
+        let inside = |row: &(f64, f64, f64)| {
+            ((row.1 - shift).min(both.1) - (row.0 - shift).max(both.0)).max(0.0)
+        };
+        let time: f64 = of.rows.iter().map(inside).sum();
+        of.rows.iter().map(|row| row.2 * inside(row)).sum::<f64>() / time
+    };
+    let times = mean(&other.of, offset) / mean(&one.of, 0.0);
+    (one.bytes == other.bytes && times.is_finite()).then_some(times)
 }
 
 /// Places of two files through which the same traffic passes.
@@ -157,8 +191,14 @@ fn outermost(feed: &Feed) -> Option<(usize, BTreeSet<usize>)> {
     })
 }
 
-/// Bytes a second of some places together, or operations where no bytes are counted.
-fn series(feed: &Feed, places: &BTreeSet<usize>) -> Option<Series> {
+/// What goes through some places together.
+struct Traffic {
+    of: Series,
+    /// Bytes a second, or operations where no bytes are counted.
+    bytes: bool,
+}
+
+fn series(feed: &Feed, places: &BTreeSet<usize>) -> Option<Traffic> {
     let flows = [Flow::Read, Flow::Write, Flow::Any];
     let of = |measure: fn(Flow) -> Measure| -> Vec<(f64, f64, f64)> {
         let columns: Vec<_> = places
@@ -177,8 +217,9 @@ fn series(feed: &Feed, places: &BTreeSet<usize>) -> Option<Series> {
         rows
     };
     let rows = Some(of(Measure::Bytes)).filter(|rows| !rows.is_empty());
+    let bytes = rows.is_some();
     let rows = rows.unwrap_or_else(|| of(Measure::Ops));
-    (!rows.is_empty()).then_some(Series { rows })
+    (!rows.is_empty()).then_some(Traffic { of: Series { rows }, bytes })
 }
 
 /// Moves the rows of a file onto the clock of another, and says so.

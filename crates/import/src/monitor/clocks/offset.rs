@@ -54,6 +54,8 @@ pub enum Refusal {
     Unrelated,
     /// These offsets, in seconds, fit as well as each other.
     Ambiguous(f64, f64),
+    /// The second has so many times the traffic of the first: it is not the same, however alike.
+    Volumes(f64),
 }
 
 /// An offset: what the clock of the second file is ahead of that of the first, in seconds.

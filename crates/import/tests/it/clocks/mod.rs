@@ -129,3 +129,39 @@ fn files_are_put_on_one_time_line() {
         assert!(events.iter().any(|event| event.code == code), "{events:?}");
     }
 }
+
+/// Files without an identity in common: traffic of one shape is not the same traffic where there is far more of it.
+#[test]
+fn far_more_traffic_of_one_shape_moves_no_clock() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, place: &str, times: f64, late: i64| {
+        let mut text = "Time,Volume,MBps\n".to_owned();
+        let (mut state, mut level) = (7_u64, 0.0_f64);
+        for n in 0..240 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            level = 0.7 * level + (state >> 40) as f64 / f64::from(1_u32 << 24) - 0.5;
+            let rate = times * 100.0 * (1.0 + level).max(0.05);
+            text += &format!("{},{place},{rate:.3}\n", 1_700_000_000 + n * 20 + late);
+        }
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path
+    };
+    let map = |kind: &str| {
+        format!(
+            "kind = \"{kind}\"\ntime = \"Time\"\nplace = \"Volume\"\n[column]\n\
+             MBps = {{ measure = \"read-bytes\", unit = \"MB/s\" }}\n"
+        )
+    };
+    for (times, code) in [(1.0, "clock-offset"), (1.5, "clock-offset"), (20.0, "clock-unknown")] {
+        let mut feeds = vec![
+            feed(&write("host.csv", "disk", 1.0, 0), &map("lun-queue")),
+            feed(&write("array.csv", "vol", times, 300), &map("volume")),
+        ];
+        align(&mut feeds, &Topology::default());
+        let note =
+            feeds[1].notes.iter().find(|note| note.code.starts_with("clock")).expect("a note");
+        assert_eq!(note.code, code, "{times}: {}", note.text);
+        assert_eq!(note.text.contains("20.0 times the traffic"), times > 2.0, "{}", note.text);
+    }
+}

@@ -95,6 +95,28 @@ fn credit_and_errors_of_a_part_of_the_window_are_told() {
     );
 }
 
+/// A guest's file beside its host's: nothing tells that they count the same, so it is said that they may.
+#[test]
+fn loads_of_a_host_and_of_what_may_be_its_guest_are_said_to_be_added() {
+    let map = |kind: &str| MAP.replace("volume", kind);
+    let of = |kind: &str, name: &str| {
+        let mut text = "Time,Volume,Reads,ms,KB/s,Busy\n".to_owned();
+        (0..20).for_each(|at| text += &format!("{},{name},500,2,4000,\n", 1_700_000_000 + at * 60));
+        let maps = vec![Map::parse("m", &map(kind)).unwrap()];
+        let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
+        let options = Options { maps, calendar, ..Options::default() };
+        read(kind, MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+    };
+    for (one, other, told) in [
+        (of("lun-queue", "naa.1"), of("block-device", "sda"), true),
+        (of("lun-queue", "naa.1"), of("lun-queue", "naa.2"), false),
+    ] {
+        let (_dir, record) = recorded(&[one, other], &Topology::default());
+        let found = record.events().iter().any(|event| event.code == "loads-perhaps-twice");
+        assert_eq!(found, told, "{:?}", record.events());
+    }
+}
+
 /// Incidents that are no windows are counted.
 #[test]
 fn incidents_beyond_the_worst_are_told() {
