@@ -1,7 +1,7 @@
 //! One pair of points judged: figures, differences and p-values first, verdicts when the family is known.
 
 use super::metric::{Better, Compared, LatencyOf, PERCENTILES};
-use super::observed::{self, Course};
+use super::observed::{self, Course, OddDays};
 use super::pairs::{PlanPoint, PointStep};
 use super::seconds::{Samples, Second};
 use super::turns::{Arranged, Evidence};
@@ -21,6 +21,9 @@ const NEEDED_SECONDS_MAX: f64 = 7.0 * 86_400.0;
 /// Of what is observed and not measured a year.
 const NEEDED_OBSERVED_MAX: f64 = 366.0 * 86_400.0;
 const NEEDED_TIMES_MAX: f64 = 1000.0;
+
+/// Parts of the operations whose latency is known differ from here on.
+const UNLIKE: f64 = 0.05;
 
 /// What a metric came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -140,6 +143,8 @@ pub(super) struct PairJudge {
     time: f64,
     rows: Vec<ComparisonRow>,
     series: [Vec<Series>; 2],
+    /// How much of each side the other has at the same hours, and days that are not as the others.
+    hours: Hours,
 }
 
 struct ComparisonRow {
@@ -153,6 +158,8 @@ struct Test {
     difference: Difference,
     p: f64,
     method: Method,
+    /// Seconds of an element.
+    sample: f64,
 }
 
 impl PairJudge {
@@ -169,11 +176,12 @@ impl PairJudge {
             evidence: arranged.evidence,
             at: [0, 1].map(|side| arranged.sides[side].iter().map(|m| m.middle()).collect()),
         };
-        let (sides, design) = design.of_observed([a?, b?], latency);
+        let (sides, design, hours) = design.of_observed([a?, b?], latency);
         let obstacle = obstacle(points, &usable).or_else(|| too_short(&sides));
         let sums = [sides[0].sum(), sides[1].sum()];
+        let asked = !wanted.is_empty();
         let wanted = |m: &Compared| wanted.is_empty() || wanted.contains(m);
-        let shown = shown(&sums, &sides, design.evidence);
+        let shown = shown(&sums, &sides, (design.evidence, asked));
         let rows = shown.into_iter().filter(wanted).map(|metric| {
             let same_as = same_as(metric, &sums).filter(wanted);
             row(metric, &sides, &sums, &design, obstacle.as_deref(), same_as)
@@ -181,11 +189,16 @@ impl PairJudge {
         let rows = rows.collect();
         let time = sides[0].time().max(sides[1].time());
         let series = [sides[0].series(), sides[1].series()];
-        Ok(PairJudge { evidence: design.evidence, time, obstacle, rows, series })
+        Ok(PairJudge { evidence: design.evidence, time, obstacle, rows, series, hours })
     }
 
     pub fn evidence(&self) -> Evidence {
         self.evidence
+    }
+
+    /// How much of each side the other has at the same hours, and days that are not as the others.
+    pub fn hours(&mut self) -> Hours {
+        self.hours.take()
     }
 
     pub fn obstacle(&self) -> Option<&str> {
@@ -239,25 +252,29 @@ struct Design {
     at: [Vec<f64>; 2],
 }
 
+/// How much of each side is matched, and the days that are not as the others.
+type Hours = Option<([f64; 2], Option<OddDays>)>;
+
 impl Design {
     /// The sides of an observed load: their samples of the same hours, where they have them.
-    fn of_observed(mut self, sides: [Samples; 2], latency: LatencyOf) -> ([Samples; 2], Design) {
+    fn of_observed(
+        mut self,
+        sides: [Samples; 2],
+        latency: LatencyOf,
+    ) -> ([Samples; 2], Design, Hours) {
         if latency != LatencyOf::Reported {
-            return (sides, self);
+            return (sides, self, None);
         }
-        match observed::matched(&sides) {
-            Some((matched, course)) => {
-                self.evidence = match course {
-                    Course::Week => Evidence::SameHoursOfWeek,
-                    Course::Day => Evidence::SameHoursOfDay,
-                };
-                (matched, self)
-            }
-            None => {
-                self.evidence = Evidence::OtherHours;
-                (sides, self)
-            }
-        }
+        let Some(found) = observed::matched(&sides) else {
+            self.evidence = Evidence::OtherHours;
+            return (sides, self, None);
+        };
+        self.evidence = match found.course {
+            Course::Week => Evidence::SameHoursOfWeek,
+            Course::Day => Evidence::SameHoursOfDay,
+        };
+        let odd = observed::odd_days(&found.sides);
+        (found.sides, self, Some((found.share, odd)))
     }
 }
 
@@ -296,7 +313,10 @@ fn too_short(sides: &[Samples; 2]) -> Option<String> {
     }
     let seconds = sides.iter().map(Samples::shortest).min().unwrap_or(0);
     (seconds < SECONDS_MIN).then(|| match sides.iter().any(|side| side.length > 1.0) {
-        true => format!("{seconds} samples, and at least {SECONDS_MIN} are needed"),
+        true => format!(
+            "{seconds} sample{} of it, and at least {SECONDS_MIN} are needed",
+            if seconds == 1 { "" } else { "s" }
+        ),
         false => format!(
             "measured for {seconds} s, and at least {SECONDS_MIN} s are needed (or three repetitions)"
         ),
@@ -304,7 +324,11 @@ fn too_short(sides: &[Samples; 2]) -> Option<String> {
 }
 
 /// The metrics that say anything of a pair. Where one direction is idle on both sides, the total says it all.
-fn shown(sums: &[Second; 2], sides: &[Samples; 2], evidence: Evidence) -> Vec<Compared> {
+fn shown(
+    sums: &[Second; 2],
+    sides: &[Samples; 2],
+    (evidence, asked): (Evidence, bool),
+) -> Vec<Compared> {
     let observed = evidence.is_observed();
     let spread = sides.iter().any(|side| side.merged.count() > 0);
     let any = |m: Compared| sums.iter().any(|s| s.has(m));
@@ -312,10 +336,14 @@ fn shown(sums: &[Second; 2], sides: &[Samples; 2], evidence: Evidence) -> Vec<Co
     let says = |m: &Compared| match m {
         Compared::Read | Compared::Write => any(Compared::Read) && any(Compared::Write),
         Compared::CpuPerOp => both,
-        Compared::Total if observed => sums.iter().any(|s| s.transfer() > 0.0),
+        // Some sources count bytes alone, or operations alone.
+        Compared::Total if observed => sums.iter().any(|s| s.bytes() > 0.0),
+        Compared::Iops | Compared::Mean if observed => sums.iter().any(Second::worked),
         Compared::MeanAtRate => observed && sums.iter().all(|s| s.has(Compared::Mean)),
         // Monitoring has means: that each of its percentiles is missing says nothing.
-        Compared::P50 | Compared::P95 | Compared::P99 | Compared::P999 if observed => spread,
+        Compared::P50 | Compared::P95 | Compared::P99 | Compared::P999 if observed => {
+            spread || asked
+        }
         other => any(*other),
     };
     Compared::ALL.into_iter().filter(says).collect()
@@ -347,8 +375,10 @@ fn row(
     };
     let value = |f: &Result<FigureSample, String>| f.as_ref().ok().map(|f| f.value);
     let values = [value(&a), value(&b)];
+    let unlike = design.evidence.is_observed().then(|| unlike(metric, sums)).flatten();
     let tested = match (obstacle, a, b) {
         (Some(why), _, _) => Err(why.to_owned()),
+        (None, Ok(_), Ok(_)) if unlike.is_some() => Err(unlike.unwrap_or_default()),
         (None, Ok(a), Ok(b)) => {
             let inner = [0, 1].map(|i| within(metric, &sides[i]));
             test(a, b, sides, design, inner)
@@ -357,6 +387,20 @@ fn row(
         (None, _, Err(why)) => Err(format!("other run: {why}")),
     };
     ComparisonRow { metric, values, tested, same_as }
+}
+
+/// Why means of two sides are of unlike operations: latency is known of other parts of them.
+fn unlike(metric: Compared, sums: &[Second; 2]) -> Option<String> {
+    let mean = matches!(metric, Compared::Mean | Compared::MeanAtRate);
+    let [a, b] = sums.map(|s| s.timed / s.ops);
+    let percent = |share: f64| units::percent((share * 100.0).round());
+    (mean && (a - b).abs() > UNLIKE).then(|| {
+        format!(
+            "latency is known of {} of the operations of the baseline and of {} of the other's: not the same operations",
+            percent(a),
+            percent(b)
+        )
+    })
 }
 
 /// A metric with what each of these elements adds to its error.
@@ -387,6 +431,7 @@ fn figure(metric: Compared, side: &Samples, sum: &Second) -> Result<FigureSample
                 units::count(least.round())
             )
         }
+        None if metric == Compared::Mean && sum.timed == 0.0 => "no latency is known".to_owned(),
         None => format!("{} is zero", metric.name()),
     })
 }
@@ -449,7 +494,8 @@ fn test(
         (Difference::apart([(a, sa), (b, sb)]), method)
     };
     let p = difference.p_value();
-    Ok(Test { difference, p, method })
+    let sample = sides[0].length.max(sides[1].length);
+    Ok(Test { difference, p, method, sample })
 }
 
 /// The scatter between repetitions. A side that has but one is taken to scatter as the other does.
@@ -558,7 +604,8 @@ impl Test {
         };
         match self.method {
             Method::Batches { .. } | Method::SameHours { .. } => {
-                let seconds = (time * factor).ceil().max(SECONDS_MIN as f64);
+                let least = SECONDS_MIN as f64 * self.sample;
+                let seconds = (time * factor).ceil().max(least);
                 let most = if observed { NEEDED_OBSERVED_MAX } else { NEEDED_SECONDS_MAX };
                 (seconds <= most).then_some(Needed::Seconds(seconds as u64))
             }

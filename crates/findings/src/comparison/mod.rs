@@ -22,6 +22,7 @@ mod warnings;
 
 pub use judge::{Method, MetricPair, Needed, Opinion};
 pub use metric::{Better, Compared, LatencyOf};
+pub use observed::OddDays;
 pub use pairs::UnpairedPoint;
 pub use places::{FoundLimit, PlacePair};
 pub use systems::Differing;
@@ -180,6 +181,12 @@ pub struct StepPair {
     pub metrics: Vec<MetricPair>,
     /// What each side did over its measured time: the baseline's repetitions, then the other's.
     pub series: [Vec<Series>; 2],
+    /// How much of each side the other has at the same hours, of observed loads that have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hours: Option<[f64; 2]>,
+    /// Days whose load changed otherwise than that of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub odd_days: Option<OddDays>,
     /// What limited each side, of observed loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<[FoundLimit; 2]>,
@@ -265,6 +272,9 @@ fn one(
     for (step, mut judge) in steps.iter_mut().zip(judges) {
         step.obstacle = judge.obstacle().map(str::to_owned);
         step.series = judge.series();
+        if let Some((share, odd)) = judge.hours() {
+            (step.hours, step.odd_days) = (Some(share), odd);
+        }
         step.metrics = judge.finish(p_values.len(), &mut adjusted, options.difference);
     }
     let mut count = OutcomeCounts::default();
@@ -319,6 +329,8 @@ fn step([a, b]: &[PlanPoint<'_>; 2], evidence: Evidence) -> StepPair {
         obstacle: None,
         metrics: Vec::new(),
         series: Default::default(),
+        hours: None,
+        odd_days: None,
         limits: places::limits([first, b.first()]),
         places: places::places([first, b.first()]),
     }

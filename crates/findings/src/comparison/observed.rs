@@ -5,14 +5,16 @@
 //! rates: elements of both sides are put into strata by the rate of their operations (post-stratification; W. G. Cochran,
 //! *Sampling Techniques*, 1977, ch. 5A.9), and the ratio of the mean latencies of each stratum is averaged.
 
+use super::SECONDS_MIN;
 use super::seconds::{Samples, Second};
 use crate::statistics::FigureSample;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 const DAY: f64 = 86_400.0;
 const WEEK: f64 = 7.0 * DAY;
-/// Windows are of the same hours where they share so much of the longer one.
-const SHARED: f64 = 0.8;
+/// Sides are of the same hours where they share so much of what either has.
+const SHARED: f64 = 0.5;
 /// Strata of rates at most, elements of each side in one at least, and the part of each side that must be in any.
 const STRATA: usize = 50;
 const IN_STRATUM: usize = 4;
@@ -25,40 +27,90 @@ pub(super) enum Course {
     Day,
 }
 
-/// The elements of both sides that are of the same hours, in the order of time, as many on each; `None` where the sides are
-/// not of the same hours.
-pub(super) fn matched([a, b]: &[Samples; 2]) -> Option<([Samples; 2], Course)> {
-    let ([one], [other]) = (&a.repetitions[..], &b.repetitions[..]) else { return None };
+/// What both sides have at the same hours.
+pub(super) struct MatchedHours {
+    /// The elements in the order of time, as many on each side.
+    pub sides: [Samples; 2],
+    pub course: Course,
+    /// How much of each side that is.
+    pub share: [f64; 2],
+}
+
+/// The elements of both sides that are of the same hours of the week, or else of the day; `None` where they share too few.
+pub(super) fn matched([a, b]: &[Samples; 2]) -> Option<MatchedHours> {
     let length = a.length.max(b.length);
-    let span = |of: &[Second], length: f64| Some((of.first()?.at, of.last()?.at + length));
-    let (one_lies, other_lies) = (span(one, a.length)?, span(other, b.length)?);
-    let longer = (one_lies.1 - one_lies.0).max(other_lies.1 - other_lies.0);
-    let of = |course: Course, period: f64| {
-        let shift = ((other_lies.0 - one_lies.0) / period).round() * period;
-        let shared =
-            (one_lies.1 + shift).min(other_lies.1) - (one_lies.0 + shift).max(other_lies.0);
-        (shared >= SHARED * longer).then_some((course, shift))
+    let begins = a.repetitions.iter().flatten().map(|s| s.at).fold(f64::INFINITY, f64::min);
+    [(Course::Week, WEEK), (Course::Day, DAY)].into_iter().find_map(|(course, period)| {
+        // Weeks of one side fall onto each other.
+        let slots = |of: &Samples| -> BTreeMap<i64, Second> {
+            let mut slots: BTreeMap<i64, Second> = BTreeMap::new();
+            for second in of.repetitions.iter().flatten() {
+                let middle = second.at + of.length / 2.0 - begins;
+                let slot = (middle.rem_euclid(period) / length).floor() as i64;
+                slots.entry(slot).and_modify(|sum| *sum = sum.plus(second)).or_insert(*second);
+            }
+            slots
+        };
+        let (one, mut other) = (slots(a), slots(b));
+        let all = [one.len(), other.len()];
+        let both = one.into_iter().filter_map(|(slot, one)| Some((one, other.remove(&slot)?)));
+        let (one, other): (Vec<Second>, Vec<Second>) = both.unzip();
+        let share = all.map(|all| one.len() as f64 / all.max(1) as f64);
+        let side = |of: Vec<Second>, from: &Samples| Samples {
+            repetitions: vec![of],
+            merged: from.merged.clone(),
+            length,
+        };
+        (share[0].max(share[1]) >= SHARED && one.len() >= SECONDS_MIN.min(all[0]).min(all[1]))
+            .then(|| MatchedHours { sides: [side(one, a), side(other, b)], course, share })
+    })
+}
+
+/// Days whose load changed otherwise than that of the other days.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OddDays {
+    /// The baseline's day and how its load changed, as a fraction.
+    pub days: Vec<(String, f64)>,
+    /// How the load of the middle day changed.
+    pub usual: f64,
+}
+
+/// A day is odd that changed by half more or less than the others, and five times as far as these scatter.
+const ODD: f64 = 1.5;
+const SCATTERS: f64 = 5.0;
+/// Days from which some are usual.
+const DAYS_LEAST: usize = 3;
+const WEEKDAYS: [&str; 7] =
+    ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
+
+/// The days of matched sides, by the baseline's, that are not as the others: a holiday, an outage.
+pub(super) fn odd_days([a, b]: &[Samples; 2]) -> Option<OddDays> {
+    let mut days: BTreeMap<i64, [f64; 2]> = BTreeMap::new();
+    let rates = |s: &Second| if s.ops > 0.0 { s.ops } else { s.bytes() } / s.time;
+    let pairs = a.repetitions.iter().flatten().zip(b.repetitions.iter().flatten());
+    for (one, other) in pairs {
+        let day = days.entry((one.at / DAY).floor() as i64).or_default();
+        (day[0], day[1]) = (day[0] + rates(one), day[1] + rates(other));
+    }
+    let changes: Vec<(i64, f64)> = days
+        .into_iter()
+        .map(|(day, [one, other])| (day, (other / one).ln()))
+        .filter(|(_, change)| change.is_finite())
+        .collect();
+    let middle = |mut of: Vec<f64>| {
+        of.sort_by(f64::total_cmp);
+        of.get(of.len() / 2).copied()
     };
-    let (course, shift) = of(Course::Week, WEEK).or_else(|| of(Course::Day, DAY))?;
-    let origin = one_lies.0 + shift;
-    let slots = |of: &[Second], samples: f64, shift: f64| -> BTreeMap<i64, Second> {
-        let mut slots: BTreeMap<i64, Second> = BTreeMap::new();
-        for second in of {
-            let middle = second.at + shift + samples / 2.0;
-            let slot = ((middle - origin) / length).floor() as i64;
-            slots.entry(slot).and_modify(|sum| *sum = sum.plus(second)).or_insert(*second);
-        }
-        slots
-    };
-    let (one, mut other) = (slots(one, a.length, shift), slots(other, b.length, 0.0));
-    let both = one.into_iter().filter_map(|(slot, one)| Some((one, other.remove(&slot)?)));
-    let (one, other): (Vec<Second>, Vec<Second>) = both.unzip();
-    let side = |of: Vec<Second>, from: &Samples| Samples {
-        repetitions: vec![of],
-        merged: from.merged.clone(),
-        length,
-    };
-    Some(([side(one, a), side(other, b)], course))
+    let usual = middle(changes.iter().map(|(_, change)| *change).collect())?;
+    let scatter = middle(changes.iter().map(|(_, change)| (change - usual).abs()).collect())?;
+    let far = ODD.ln().max(SCATTERS * scatter);
+    let odd: Vec<(String, f64)> = changes
+        .iter()
+        .filter(|(_, change)| (change - usual).abs() > far)
+        .map(|(day, change)| (WEEKDAYS[day.rem_euclid(7) as usize].to_owned(), change.exp_m1()))
+        .collect();
+    let some = changes.len() >= DAYS_LEAST && !odd.is_empty() && odd.len() * 3 <= changes.len();
+    some.then(|| OddDays { days: odd, usual: usual.exp_m1() })
 }
 
 /// The mean latencies of both sides at equal rates of operations, or why there are none.
@@ -202,8 +254,9 @@ mod tests {
         for n in 0..weeks {
             let one = week(2 * n + 1, 1000.0 * DAY, 1.0, 1.0);
             let other = week(2 * n + 2, 1007.0 * DAY, grows, slower);
-            let (sides, course) = matched(&[one, other]).expect("the same hours");
-            assert_eq!(course, Course::Week);
+            let found = matched(&[one, other]).expect("the same hours");
+            assert_eq!((found.course, found.share), (Course::Week, [1.0; 2]));
+            let sides = found.sides;
             for (at, (of, truth)) in planted.into_iter().enumerate() {
                 let found = metric(&sides, of);
                 let (low, high) = found.interval(0.95);

@@ -179,6 +179,11 @@ impl Second {
         self.ops > 0.0
     }
 
+    /// Bytes of both directions.
+    pub fn bytes(&self) -> f64 {
+        self.read_bytes + self.write_bytes
+    }
+
     /// Bytes of an operation.
     pub fn transfer(&self) -> f64 {
         (self.read_bytes + self.write_bytes) / self.ops
@@ -199,29 +204,30 @@ impl Second {
         self
     }
 
-    fn add(&mut self, interval: &Interval, latency: LatencyOf, at: &[Ns]) {
-        self.read_bytes += interval.read.as_ref().map_or(0.0, |t| t.bytes as f64);
-        self.write_bytes += interval.write.as_ref().map_or(0.0, |t| t.bytes as f64);
+    /// Adds this share of an interval.
+    fn add(&mut self, interval: &Interval, latency: LatencyOf, (at, share): (&[Ns], f64)) {
+        self.read_bytes += share * interval.read.as_ref().map_or(0.0, |t| t.bytes as f64);
+        self.write_bytes += share * interval.write.as_ref().map_or(0.0, |t| t.bytes as f64);
         if let Some(t) = &interval.testimony {
-            self.cpu_ns += t.cpu_user.plus(t.cpu_system).0 as f64;
+            self.cpu_ns += share * t.cpu_user.plus(t.cpu_system).0 as f64;
             self.testified = true;
         }
         for tally in interval.work() {
-            self.ops += tally.ops as f64;
+            self.ops += share * tally.ops as f64;
             // What completes without any time has none that is known.
             let timed = tally.service_sum > Ns::ZERO || tally.service.count() > 0;
-            self.timed += if timed { tally.ops as f64 } else { 0.0 };
-            self.errors += tally.errors as f64;
+            self.timed += if timed { share * tally.ops as f64 } else { 0.0 };
+            self.errors += share * tally.errors as f64;
             for (ns, count) in histogram(tally, latency).counts() {
                 for (below, at) in self.below.iter_mut().zip(at) {
-                    *below += if ns <= *at { count as f64 } else { 0.0 };
+                    *below += if ns <= *at { share * count as f64 } else { 0.0 };
                 }
                 if latency == LatencyOf::Response {
-                    self.latency_sum_ns += ns.0 as f64 * count as f64;
+                    self.latency_sum_ns += share * ns.0 as f64 * count as f64;
                 }
             }
             if latency != LatencyOf::Response {
-                self.latency_sum_ns += tally.service_sum.0 as f64;
+                self.latency_sum_ns += share * tally.service_sum.0 as f64;
             }
         }
     }
@@ -262,36 +268,54 @@ fn seconds(
     (latency, length): (LatencyOf, Ns),
     at: &[Ns],
 ) -> Result<Vec<Second>, RecordError> {
+    let observed = latency == LatencyOf::Reported;
     let mut seconds: Vec<Second> = Vec::new();
     // As many as fit the planned time, whatever a made-up interval says.
     let measured = step.times.measured();
-    let last = (measured.0 / length.0).saturating_sub(1);
+    let last = match observed {
+        true => measured.0.div_ceil(length.0).saturating_sub(1),
+        false => (measured.0 / length.0).saturating_sub(1),
+    };
     let voids = record.voids(step.index)?;
     record.for_each_interval(step.index, &mut |interval| {
         if interval.phase != Phase::Measure || voids.touch(interval.from, interval.to) {
             return;
         }
         let Some((interval, covers)) = members.see(interval) else { return };
-        let middle = interval.from.plus(Ns(interval.to.since(interval.from).0 / 2));
-        let number = (middle.since(step.times.measure).0 / length.0).min(last);
-        let number = usize::try_from(number).unwrap_or(usize::MAX);
-        if number >= seconds.len() && number < SECONDS_MAX {
-            seconds.resize(number + 1, Second::default());
-        }
-        if let Some(second) = seconds.get_mut(number) {
-            if covers {
-                second.time += interval.to.since(interval.from).as_secs_f64() / members.count;
+        let (from, to) = (interval.from, interval.to);
+        let number = |moment: Ns| (moment.since(step.times.measure).0 / length.0).min(last);
+        let parts = match observed {
+            // Of any length and phase: each element has its part of it.
+            true => number(from)..=number(Ns(to.0.saturating_sub(1)).max(from)),
+            false => {
+                let middle = number(from.plus(Ns(to.since(from).0 / 2)));
+                middle..=middle
             }
-            second.add(&interval, latency, at);
+        };
+        for number in parts {
+            let begins = step.times.measure.plus(Ns(number.saturating_mul(length.0)));
+            let inside = to.min(begins.plus(length)).since(from.max(begins));
+            let share = if observed { inside.0 as f64 / to.since(from).0 as f64 } else { 1.0 };
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
+            if number >= seconds.len() && number < SECONDS_MAX {
+                seconds.resize(number + 1, Second::default());
+            }
+            if let Some(second) = seconds.get_mut(number).filter(|_| share > 0.0) {
+                if covers {
+                    second.time += to.since(from).as_secs_f64() * share / members.count;
+                }
+                second.add(&interval, latency, (at, share));
+            }
         }
     })?;
     let began = record.head().wall_ns.saturating_add(step.times.measure.0) as f64 / 1e9;
     for (number, second) in seconds.iter_mut().enumerate() {
-        second.at = began + number as f64 * length.as_secs_f64();
+        let begins = step.times.measure.plus(Ns(number as u64 * length.0));
+        second.at = began + begins.since(step.times.measure).as_secs_f64();
         // Of places that come and go the time goes on.
-        if latency == LatencyOf::Reported && second.time > 0.0 {
-            let rest = if number as u64 == last { measured.0 - last * length.0 } else { length.0 };
-            second.time = Ns(rest).as_secs_f64();
+        if observed && second.time > 0.0 {
+            let ends = begins.plus(length).min(step.times.cooldown);
+            second.time = ends.since(begins).since(voids.within(begins, ends)).as_secs_f64();
         }
     }
     // A second without reports is a gap, not idle.

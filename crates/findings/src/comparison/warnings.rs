@@ -10,7 +10,7 @@ use crate::steady::Steadiness;
 use crate::warnings::Severity;
 use record::{ProducerKind, Record, Status};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something to know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,6 +66,31 @@ fn made(record: &Record) -> &'static str {
     }
 }
 
+/// What was left out of an observed record when it was made, or is known of a part alone, and files that are on both sides.
+fn as_read(sides: [&[Run<'_>]; 2], all: &mut Vec<ComparisonWarning>) {
+    let said = |code: &'static str, next: &'static str, all: &mut Vec<ComparisonWarning>| {
+        for (name, side) in ["the baseline", "the other run"].into_iter().zip(sides) {
+            let events = side.iter().flat_map(|(record, _)| record.events());
+            for event in events.filter(|event| event.code == code) {
+                all.push(warning(code, format!("{name}: {}", event.text), next));
+            }
+        }
+    };
+    said("places-left-out", "explain fewer places, or longer samples, in both records", all);
+    let digests = |side: &[Run<'_>]| -> BTreeMap<String, String> {
+        let facts = side.iter().flat_map(|(record, _)| record.facts());
+        let of = facts.filter(|fact| fact.key == "sha256");
+        of.map(|fact| (fact.value.clone(), fact.subject.clone())).collect()
+    };
+    let [a, b] = sides.map(digests);
+    let both: Vec<&str> =
+        a.iter().filter(|(digest, _)| b.contains_key(*digest)).map(|(_, name)| &name[..]).collect();
+    if !both.is_empty() && !same(sides[0], sides[1]) {
+        let text = format!("the same file was read for both sides: {}", both.join(", "));
+        all.push(warning("same-file", text, ""));
+    }
+}
+
 fn is_observed(analysis: &Analysis) -> bool {
     analysis.steps.iter().any(|step| step.loops == Loops::Observed)
 }
@@ -102,6 +127,7 @@ fn runs(sides: [&[Run<'_>]; 2], all: &mut Vec<ComparisonWarning>) {
             }
         }
     }
+    as_read(sides, all);
     let [Some(wa), Some(wb)] = sides.map(|side| side.first().map(|(record, _)| made(record)))
     else {
         return;
@@ -141,6 +167,9 @@ fn loads(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
         all.push(warning("loads-differ", text, "run the same scenario on both systems"));
     }
     mixes(pairs, all);
+    if !all.iter().any(|of| of.code == "places-left-out") {
+        places(pairs, all);
+    }
 }
 
 /// Transfers and directions of observed loads differ from such shares on.
@@ -159,8 +188,12 @@ fn mixes(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
     let reads = pair.map(|s| s.total.read.ops as f64 / s.total.both.ops as f64);
     let mut parts = Vec::new();
     if (size[1] / size[0]).ln().abs() > TRANSFERS.ln_1p() {
-        let [a, b] = size.map(|bytes| units::count((bytes / 100.0).round() / 10.0));
-        parts.push(format!("an operation moves {b} kB and not {a}"));
+        let [a, b] = size.map(|bytes| match bytes / 1e3 {
+            kb if kb >= 99.95 => format!("{kb:.0} kB"),
+            kb if kb >= 9.995 => format!("{kb:.1} kB"),
+            kb => format!("{kb:.2} kB"),
+        });
+        parts.push(format!("an operation moves {b} and not {a}"));
     }
     if (reads[1] - reads[0]).abs() > READS {
         let [a, b] = reads.map(|share| units::percent((share * 100.0).round()));
@@ -173,6 +206,12 @@ fn mixes(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
         );
         all.push(warning("mix-differs", text, ""));
     }
+}
+
+/// Loads that only one side has, of the first observed pair.
+fn places(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
+    let pair = pairs.iter().map(|[a, b]| [a.first(), b.first()]);
+    let Some(pair) = pair.into_iter().find(|[a, _]| a.loops == Loops::Observed) else { return };
     let names = |s: &StepFigures| -> BTreeSet<String> {
         s.groups.iter().map(|group| group.group.clone()).collect()
     };
@@ -241,7 +280,8 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarni
         steps.iter().filter(has).count()
     };
     let tested = |s: &&StepPair| s.metrics.iter().any(|m| m.method.is_some());
-    observed(steps, all);
+    hours(steps, all);
+    let observed = steps.iter().filter(|s| s.evidence.is_observed()).count();
     let after = |s: &&StepPair| s.evidence == Evidence::OneAfterTheOther && tested(s);
     let after = steps.iter().filter(after).count();
     if after > 0 {
@@ -251,7 +291,7 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarni
             points(after)
         );
         all.push(warning("one-after-the-other", text, TURNS));
-    } else if by(|m| matches!(m, Method::Batches { .. })) > 0 {
+    } else if by(|m| matches!(m, Method::Batches { .. })) > observed {
         let text =
             "simulated once on each side: intervals hold what varies within a run".to_owned();
         all.push(warning("single-run", text, "repeat steps (plan.repeat)"));
@@ -262,8 +302,8 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarni
     }
 }
 
-/// What a comparison of loads that nobody set entitles to say.
-fn observed(steps: &[StepPair], all: &mut Vec<ComparisonWarning>) {
+/// What a comparison of loads that nobody set entitles to say: of which hours it is, and of which days.
+fn hours(steps: &[StepPair], all: &mut Vec<ComparisonWarning>) {
     if !steps.iter().any(|s| s.evidence.is_observed()) {
         return;
     }
@@ -271,17 +311,56 @@ fn observed(steps: &[StepPair], all: &mut Vec<ComparisonWarning>) {
                 compares times of equal rates"
         .to_owned();
     all.push(ComparisonWarning { code: "observed", severity: Severity::Note, text, next: "" });
-    let other = |s: &&StepPair| s.evidence == Evidence::OtherHours && s.obstacle.is_none();
-    let other = steps.iter().filter(other).count();
-    if other > 0 {
+    let judged = || steps.iter().filter(|s| s.metrics.iter().any(|m| m.method.is_some()));
+    let named = |of: &dyn Fn(&StepPair) -> bool| -> Option<String> {
+        let names: Vec<&str> = judged().filter(|s| of(s)).map(|s| s.label.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    if let Some(names) = named(&|s| s.evidence == Evidence::OtherHours) {
         let text = format!(
-            "{} of other hours: what a day or a week brings looks like a difference",
-            if other == 1 { "1 window is".to_owned() } else { format!("{other} windows are") }
+            "other hours on each side: {names}; what a day or a week brings looks like a difference"
         );
         let next = "name windows of the same hours of both weeks: `wirespeed explain FILE… --window NAME=FROM..TO`";
         all.push(warning("other-hours", text, next));
     }
+    if let Some(names) = named(&|s| s.evidence == Evidence::SameHoursOfDay) {
+        let text = format!(
+            "other days of the week on each side: {names}; the hours of the day are compared"
+        );
+        all.push(warning("other-days", text, ""));
+    }
+    for step in judged() {
+        let Some([a, b]) = step.hours else { continue };
+        if a.min(b) < ALL_HOURS {
+            let [a, b] = [a, b].map(|share| units::percent((share * 100.0).round()));
+            let text = format!(
+                "{}: figures are of the hours that both sides have, {a} of the baseline's and {b} of the other's",
+                step.label
+            );
+            all.push(warning("hours-in-common", text, ""));
+        }
+        if let Some(odd) = &step.odd_days {
+            let change = |of: f64| {
+                let sign = if of < 0.0 { '−' } else { '+' };
+                format!("{sign}{}", units::percent((of.abs() * 100.0).round()))
+            };
+            let days = odd.days.iter().map(|(day, of)| format!("{day} {}", change(*of)));
+            let text = format!(
+                "{}: the load changed otherwise on {}, against {} on the middle day; a holiday or an outage hides what the other \
+                 days share",
+                step.label,
+                days.collect::<Vec<_>>().join(", "),
+                change(odd.usual)
+            );
+            let next =
+                "name windows without those days: `wirespeed explain FILE… --window NAME=FROM..TO`";
+            all.push(warning("odd-days", text, next));
+        }
+    }
 }
+
+/// Less than this part of a side is said to be compared.
+const ALL_HOURS: f64 = 0.95;
 
 /// Whether a cache served any of a step's targets.
 fn cached(step: &StepFigures) -> bool {

@@ -91,8 +91,8 @@ impl Book<'_> {
         let (first, end) = longest(rows, KNOWN);
         if end - first < whole {
             let text = format!(
-                "the time line has gaps: the window `whole` is its longest part with at most {}% missing, {} of {whole} intervals",
-                100 - KNOWN,
+                "the time line has gaps: the window `whole` is its longest part of which {}% are known, {} of {whole} intervals",
+                KNOWN,
                 end - first
             );
             self.event(Level::Warning, "longest-part", &text)?;

@@ -2,16 +2,16 @@
 
 use super::model::{Span, apart};
 use super::places::Written;
+use super::row::Row;
 use std::collections::BTreeMap;
 
 /// The times of a window in which no file has an interval of any load, but for what rounding leaves between two.
 pub(super) fn gaps(places: &[Written<'_>], window: Span) -> Vec<Span> {
-    let feeds: BTreeMap<usize, &[Span]> = places
-        .iter()
-        .filter(|place| place.load.is_some())
-        .map(|place| (place.file, place.feed.rows.as_slice()))
-        .collect();
-    let mut rows: Vec<Span> = feeds.into_values().flat_map(|rows| within(rows, window)).collect();
+    let mut feeds: BTreeMap<usize, Vec<&Written<'_>>> = BTreeMap::new();
+    for place in places.iter().filter(|place| place.load.is_some()) {
+        feeds.entry(place.file).or_default().push(place);
+    }
+    let mut rows: Vec<Span> = feeds.values().flat_map(|places| known(places, window)).collect();
     rows.sort_unstable_by_key(|row| (row.from, row.to));
     let mut found = Vec::new();
     let mut before: Option<Span> = None;
@@ -31,9 +31,11 @@ pub(super) fn gaps(places: &[Written<'_>], window: Span) -> Vec<Span> {
     found
 }
 
-/// The rows of a file that touch a window.
-fn within(rows: &[Span], window: Span) -> impl Iterator<Item = Span> + '_ {
-    rows.iter().copied().filter(move |row| row.from < window.to && row.to > window.from)
+/// The rows of a file that touch a window and in which any of its loads is known.
+fn known<'a>(places: &'a [&Written<'_>], window: Span) -> impl Iterator<Item = Span> + 'a {
+    let rows = places.first().map(|place| Row::within(place, window));
+    let counts = |row: usize| places.iter().any(|place| Row::of(place, row).counts());
+    rows.into_iter().flatten().filter(move |(row, _)| counts(*row)).map(|(_, span)| *span)
 }
 
 /// The longest part of a time line of which at least so many percent are known, by rows.

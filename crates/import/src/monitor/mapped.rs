@@ -1,17 +1,18 @@
 //! CSV by a map: a TOML file that says what each column is, with its unit, whether it is a rate, a mean or a counter that only
 //! grows, and the time zone. Maps of common exports come with the program and are found by the header.
 
+mod rows;
+
 use super::Options;
 use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::iostat::short;
 use super::lines::whole;
-use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical, length_of};
+use super::model::{Feed, Flow, Leg, Measure, Place, canonical, length_of};
 use super::number::{Decimal, Marks, number, scaled};
-use super::stamp::{Calendar, DateOrder, Stamp, epoch, moments_by, stamp};
+use super::stamp::{DateOrder, Stamp, epoch, stamp};
 use jiff::tz::TimeZone;
 use record::{HopKind, Level};
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::sync::LazyLock;
 
@@ -305,8 +306,6 @@ fn cells(line: &str, delimiter: u8) -> Vec<String> {
 
 /// Shares of the time are at most one, and what rounding adds.
 const BUSIEST: f64 = 1.5;
-/// Objects of one poll are asked within this part of the time to the next.
-const POLL: i64 = 4;
 /// What Pure calls the sum of all volumes.
 const TOTAL: &str = "(total)";
 
@@ -420,7 +419,7 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
         let text = format!("{name}: {error}; the file ends there, and this line is left out");
         feed.note(Level::Warning, "cut-off", text);
     }
-    fill(&mut feed, &header, lines, options)?;
+    rows::fill(&mut feed, &header, lines, options)?;
     feed.finish()
 }
 
@@ -604,134 +603,4 @@ fn own_unit(word: &str, measure: Measure) -> Option<f64> {
 
 fn is_blank(text: &str) -> bool {
     matches!(text.trim(), "" | "-" | "n/a" | "N/A" | "NA" | "NaN" | "null" | "--")
-}
-
-/// Puts lines into rows: one for each moment.
-fn fill(
-    feed: &mut Feed,
-    header: &Header<'_>,
-    lines: Vec<Line>,
-    options: &Options,
-) -> Result<(), ReadError> {
-    let (stamps, numbers): (Vec<Stamp>, Vec<u64>) =
-        lines.iter().map(|l| (l.stamp, l.number)).unzip();
-    let zone = header.map.zone.clone().or(options.calendar.zone.clone());
-    let order = options.calendar.order.or(header.map.dates);
-    let places: Vec<usize> = lines.iter().map(|line| line.place).collect();
-    let found = moments_by(&places, &stamps, &numbers, &Calendar { zone, order })?;
-    feed.assumed.extend(found.assumed);
-    let polls = polls(&places, &found.at);
-    let mut times: Vec<i64> = polls.values().copied().collect();
-    times.sort_unstable();
-    times.dedup();
-    let mut steps: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    steps.sort_unstable();
-    let length = options.interval.or(header.map.interval).or(steps.get(steps.len() / 2).copied());
-    let Some(length) = length else {
-        return Err(ReadError::new(1, 1, "one moment alone has no length: `--interval` gives it"));
-    };
-    let grows = header.columns.iter().any(|(_, column, _)| column.grows);
-    let row = |poll: &i64| times.binary_search(poll).unwrap_or_default();
-    let rows: BTreeMap<i64, usize> = polls.iter().map(|(time, poll)| (*time, row(poll))).collect();
-    let spans: Vec<Option<Span>> = (0..times.len())
-        .map(|row| {
-            let before = row.checked_sub(1).map(|row| times[row]);
-            let from = before
-                .map_or(times[row] - length, |before| before.max(times[row] - length - length / 2));
-            (!grows || before.is_some()).then_some(Span { from, to: times[row] })
-        })
-        .collect();
-    values(feed, header, &lines, &found.at, &rows);
-    feed.keep_rows(&spans);
-    Ok(())
-}
-
-/// The moment of the poll that each time is of: products ask their objects one after the other, a second or some apart.
-fn polls(places: &[usize], at: &[i64]) -> BTreeMap<i64, i64> {
-    let mut seen: Vec<(i64, usize)> = at.iter().copied().zip(places.iter().copied()).collect();
-    seen.sort_unstable();
-    let mut last: BTreeMap<usize, i64> = BTreeMap::new();
-    let mut period = i64::MAX;
-    for (time, place) in &seen {
-        let before = last.insert(*place, *time).filter(|before| before < time);
-        period = before.map_or(period, |before| period.min(time - before));
-    }
-    let mut out = BTreeMap::new();
-    let mut poll: Option<(i64, BTreeSet<usize>)> = None;
-    for (time, place) in seen {
-        let began = match &mut poll {
-            Some((began, others))
-                if time == *began || time - *began < period / POLL && !others.contains(&place) =>
-            {
-                others.insert(place);
-                *began
-            }
-            _ => {
-                // Whatever was at this moment has its poll already.
-                let began = out.get(&time).copied().unwrap_or(time);
-                poll = Some((began, BTreeSet::from([place])));
-                began
-            }
-        };
-        out.entry(time).or_insert(began);
-    }
-    out
-}
-
-/// Puts the values of lines into their rows; of counters their differences.
-fn values(
-    feed: &mut Feed,
-    header: &Header<'_>,
-    lines: &[Line],
-    at: &[i64],
-    rows: &BTreeMap<i64, usize>,
-) {
-    let mut last: BTreeMap<(usize, usize), (f64, Option<f64>, i64)> = BTreeMap::new();
-    let mut order: Vec<usize> = (0..lines.len()).collect();
-    order.sort_by_key(|nth| at[*nth]);
-    let (mut resets, mut twice) = (0, 0);
-    let mut put = BTreeSet::new();
-    for nth in order {
-        let (line, time) = (&lines[nth], at[nth]);
-        let row = rows[&time];
-        for ((nth, (_, column, _)), value) in header.columns.iter().enumerate().zip(&line.values) {
-            let Some((value, over)) = *value else { continue };
-            twice += u32::from(!put.insert((row, line.place, nth)));
-            if !column.grows {
-                feed.put(row, line.place, column.measure, value * column.factor);
-                continue;
-            }
-            let Some((before, over_before, since)) =
-                last.insert((line.place, nth), (value, over, time))
-            else {
-                continue;
-            };
-            let seconds = (time - since) as f64 / 1e9;
-            // A decrease is a reset, a wrap or a partial sum: nothing is known of the interval.
-            if value < before || over.zip(over_before).is_some_and(|(now, then)| now < then) {
-                resets += 1;
-                continue;
-            }
-            let per = match (&column.over, over.zip(over_before)) {
-                (Some(_), Some((now, then))) if now > then => (value - before) / (now - then),
-                (Some(_), _) => continue,
-                (None, _) => (value - before) / seconds,
-            };
-            feed.put(row, line.place, column.measure, per * column.factor);
-        }
-    }
-    if twice > 0 {
-        let text = format!(
-            "{}: {twice} figures are of a place and a time that another line has too: the last counts; a column may tell them apart (`device-column`)",
-            feed.name
-        );
-        feed.note(Level::Warning, "twice", text);
-    }
-    if resets > 0 {
-        let text = format!(
-            "{}: counters decreased {resets} times: a reset, a wrap or a sum of parts; these intervals are absent",
-            feed.name
-        );
-        feed.note(Level::Warning, "counter-reset", text);
-    }
 }

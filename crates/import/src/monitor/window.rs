@@ -5,7 +5,7 @@ use super::gaps::longest;
 use super::model::{Feed, Span};
 
 /// Percent of the window `whole` that are known at least.
-pub(super) const KNOWN: u8 = 95;
+pub(super) const KNOWN: u8 = 50;
 /// The shortest record of which parts are shown.
 const ROWS_LEAST: usize = 12;
 /// The part of the whole that the busiest and the quietest time are.
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn rows(gap: Option<usize>) -> Vec<Span> {
-        let shift = |at: usize| if gap.is_some_and(|g| at >= g) { 100 } else { 0 };
+        let shift = |at: usize| if gap.is_some_and(|g| at >= g) { 1000 } else { 0 };
         (0..24)
             .map(|at| Span {
                 from: at as i64 * 10 + shift(at),
@@ -217,6 +217,6 @@ mod tests {
     #[test]
     fn no_window_goes_over_a_long_gap() {
         let load = |_| Load { amount: 1.0, ops: 100.0, latency: None };
-        assert_eq!(names(Some(5), load), [("whole".to_owned(), 150, 340)]);
+        assert_eq!(names(Some(5), load), [("whole".to_owned(), 1050, 1240)]);
     }
 }

