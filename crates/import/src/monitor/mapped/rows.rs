@@ -64,7 +64,7 @@ fn begins(times: &[i64], given: Option<i64>) -> Option<Vec<i64>> {
     }
     let mut out = vec![times.first()? - length];
     for (step, (in_a_row, time)) in steps.iter().zip(in_a_row.iter().zip(&times[1..])) {
-        let missing = *step > length + length / 2 && !in_a_row;
+        let missing = *step > length.saturating_add(length / 2) && !in_a_row;
         out.push(time - if missing { length } else { *step });
     }
     Some(out)
@@ -129,7 +129,7 @@ impl OwnTimes {
     fn since(&self, time: i64) -> i64 {
         let before = self.at.partition_point(|at| *at < time).checked_sub(1);
         let before = before.map_or(i64::MIN, |at| self.at[at]);
-        if time.saturating_sub(before) <= self.usual + self.usual / 2 {
+        if time.saturating_sub(before) <= self.usual.saturating_add(self.usual / 2) {
             before
         } else {
             time - self.usual
