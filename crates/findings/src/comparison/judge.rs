@@ -313,10 +313,10 @@ fn too_short(sides: &[Samples; 2]) -> Option<String> {
     }
     let seconds = sides.iter().map(Samples::shortest).min().unwrap_or(0);
     (seconds < SECONDS_MIN).then(|| match sides.iter().any(|side| side.length > 1.0) {
-        true => format!(
-            "{seconds} sample{} of it, and at least {SECONDS_MIN} are needed",
-            if seconds == 1 { "" } else { "s" }
+        true if seconds <= 1 => format!(
+            "one mean tells nothing of how it scatters: at least {SECONDS_MIN} samples are needed, or the same by `wirespeed run`"
         ),
+        true => format!("{seconds} samples, and at least {SECONDS_MIN} are needed"),
         false => format!(
             "measured for {seconds} s, and at least {SECONDS_MIN} s are needed (or three repetitions)"
         ),

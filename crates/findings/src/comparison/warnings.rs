@@ -304,14 +304,15 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarni
 
 /// What a comparison of loads that nobody set entitles to say: of which hours it is, and of which days.
 fn hours(steps: &[StepPair], all: &mut Vec<ComparisonWarning>) {
-    if !steps.iter().any(|s| s.evidence.is_observed()) {
+    // Results of a test were asked for, and have no samples to be judged by.
+    let judged = || steps.iter().filter(|s| s.metrics.iter().any(|m| m.method.is_some()));
+    if !judged().any(|s| s.evidence.is_observed()) {
         return;
     }
     let text = "nobody set these loads: rates are what was asked for, and latency rises with them; \"mean at equal IOPS\" \
                 compares times of equal rates"
         .to_owned();
     all.push(ComparisonWarning { code: "observed", severity: Severity::Note, text, next: "" });
-    let judged = || steps.iter().filter(|s| s.metrics.iter().any(|m| m.method.is_some()));
     let named = |of: &dyn Fn(&StepPair) -> bool| -> Option<String> {
         let names: Vec<&str> = judged().filter(|s| of(s)).map(|s| s.label.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))

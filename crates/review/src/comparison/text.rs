@@ -34,8 +34,11 @@ pub fn text(comparison: &Comparison, style: Style) -> String {
             write_step(&mut page, comparison, against, step);
         }
         write_rest(&mut page, against);
-        page.gap();
-        page.hanging("", Ink::Dim, &words::how_to_read(comparison, against), Ink::Dim);
+        let how = words::how_to_read(comparison, against);
+        if !how.is_empty() {
+            page.gap();
+            page.hanging("", Ink::Dim, &how, Ink::Dim);
+        }
     }
     page.finish()
 }

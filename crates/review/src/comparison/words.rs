@@ -338,8 +338,11 @@ pub(crate) fn place(place: &PlacePair) -> [String; 4] {
     [clean(&place.place), percent(a), percent(b), change(b - a, Unit::Percent)]
 }
 
-/// How to read the tables.
+/// How to read the tables; nothing where nothing was compared.
 pub(crate) fn how_to_read(comparison: &Comparison, against: &Against) -> String {
+    if against.family == 0 {
+        return String::new();
+    }
     let confidence = comparison.confidence * 100.0;
     let verdicts = match against.steps.iter().any(|s| s.evidence.is_observed()) {
         true => "Verdicts",

@@ -114,7 +114,8 @@ fn steps(comparison: &Comparison, against: &Against) -> Markup {
             @for limit in words::limits(step, against.run) { p { (limit) } }
             @if !step.places.is_empty() { (places(against, step)) }
         }
-        p { (words::how_to_read(comparison, against)) }
+        @let how = words::how_to_read(comparison, against);
+        @if !how.is_empty() { p { (how) } }
     }
 }
 
