@@ -127,7 +127,9 @@ fn runs(sides: [&[Run<'_>]; 2], all: &mut Vec<ComparisonWarning>) {
             }
         }
     }
-    as_read(sides, all);
+    if sides.iter().all(|side| side.iter().all(|(_, analysis)| is_observed(analysis))) {
+        as_read(sides, all);
+    }
     let [Some(wa), Some(wb)] = sides.map(|side| side.first().map(|(record, _)| made(record)))
     else {
         return;
@@ -281,7 +283,7 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarni
     };
     let tested = |s: &&StepPair| s.metrics.iter().any(|m| m.method.is_some());
     hours(steps, all);
-    let observed = steps.iter().filter(|s| s.evidence.is_observed()).count();
+    let observed = steps.iter().any(|s| s.evidence.is_observed());
     let after = |s: &&StepPair| s.evidence == Evidence::OneAfterTheOther && tested(s);
     let after = steps.iter().filter(after).count();
     if after > 0 {
@@ -291,7 +293,7 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarni
             points(after)
         );
         all.push(warning("one-after-the-other", text, TURNS));
-    } else if by(|m| matches!(m, Method::Batches { .. })) > observed {
+    } else if !observed && by(|m| matches!(m, Method::Batches { .. })) > 0 {
         let text =
             "simulated once on each side: intervals hold what varies within a run".to_owned();
         all.push(warning("single-run", text, "repeat steps (plan.repeat)"));

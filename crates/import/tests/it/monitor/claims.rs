@@ -1,22 +1,9 @@
 //! What is claimed of a system whose truth is known, by the samples that its files would have: no limit that was half full all the
 //! time, no room where a sample was full, no neighbour without anybody who suffers.
 
-use super::{Feed, recorded};
+use super::{Feed, VOLUMES, options, recorded, volumes};
 use findings::{Analysis, Limiter};
-use import::monitor::{
-    Calendar, Map, MonitorFormat, NamedWindow, Options, Order, Span, TimeZone, Topology, read,
-};
-
-const MAP: &str = r#"
-kind = "volume"
-time = "Time"
-place = "Volume"
-[column]
-"Reads" = { measure = "reads" }
-"ms" = { measure = "read-latency", unit = "ms" }
-"KB/s" = { measure = "read-bytes", unit = "kB/s" }
-"Busy" = { measure = "busy", unit = "%" }
-"#;
+use import::monitor::{Map, MonitorFormat, NamedWindow, Options, Order, Span, Topology, read};
 
 /// A file of samples of so many seconds: of each the volumes with reads a second, their time in ms, kB/s and how busy they are.
 fn feed(
@@ -33,10 +20,7 @@ fn feed(
             text += &format!("{time},{name},{cells}\n");
         }
     }
-    let maps = vec![Map::parse("m", MAP).unwrap()];
-    let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
-    let options = Options { maps, calendar, ..Options::default() };
-    read("file", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+    volumes(&text)
 }
 
 fn explained(feed: Feed) -> Analysis {
@@ -98,14 +82,12 @@ fn credit_and_errors_of_a_part_of_the_window_are_told() {
 /// A guest's file beside its host's: nothing tells that they count the same, so it is said that they may.
 #[test]
 fn loads_of_a_host_and_of_what_may_be_its_guest_are_said_to_be_added() {
-    let map = |kind: &str| MAP.replace("volume", kind);
+    let map = |kind: &str| VOLUMES.replace("volume", kind);
     let of = |kind: &str, name: &str| {
         let mut text = "Time,Volume,Reads,ms,KB/s,Busy\n".to_owned();
         (0..20).for_each(|at| text += &format!("{},{name},500,2,4000,\n", 1_700_000_000 + at * 60));
         let maps = vec![Map::parse("m", &map(kind)).unwrap()];
-        let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
-        let options = Options { maps, calendar, ..Options::default() };
-        read(kind, MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+        read(kind, MonitorFormat::Mapped, text.as_bytes(), &Options { maps, ..options() }).unwrap()
     };
     for (one, other, told) in [
         (of("lun-queue", "naa.1"), of("block-device", "sda"), true),
@@ -297,7 +279,7 @@ fn a_window_is_no_longer_than_what_is_known() {
 #[test]
 fn a_unit_fits_its_measure() {
     let with = |unit: &str| {
-        MAP.replace(
+        VOLUMES.replace(
             "measure = \"read-latency\", unit = \"ms\"",
             &format!("measure = \"read-latency\"{unit}"),
         )
@@ -306,10 +288,10 @@ fn a_unit_fits_its_measure() {
         let error = Map::parse("m", &with(unit)).unwrap_err();
         assert!(error.contains("these are: ns, us, ms, s"), "{error}");
     }
-    let maps = vec![Map::parse("m", &MAP.replace(", unit = \"%\"", "")).unwrap()];
+    let maps = vec![Map::parse("m", &VOLUMES.replace(", unit = \"%\"", "")).unwrap()];
     let text =
         "Time,Volume,Reads,ms,KB/s,Busy\n1700000000,v1,10,1,80,75\n1700000060,v1,10,1,80,75\n";
-    let options = Options { maps, ..super::options() };
+    let options = Options { maps, ..options() };
     let error = read("f", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap_err();
     assert!(error.text.contains("`75` is 7500% of the time"), "{error}");
 }

@@ -17,8 +17,8 @@ mod unknown;
 mod weeks;
 
 use import::monitor::{
-    Calendar, Detected, Feed, Measure, MonitorFormat, Options, Order, TimeZone, Topology, detect,
-    read, write,
+    Calendar, Detected, Feed, Map, Measure, MonitorFormat, Options, Order, TimeZone, Topology,
+    detect, read, write,
 };
 use record::Record;
 
@@ -34,6 +34,25 @@ pub fn options() -> Options {
 fn fed(bytes: &[u8]) -> Feed {
     let Detected::Is(format) = detect(bytes) else { panic!("{:?}", detect(bytes)) };
     read("file", format, bytes, &options()).unwrap_or_else(|e| panic!("{e} ({format})"))
+}
+
+/// Columns of volumes: reads a second, their time, bytes and how busy they are.
+const VOLUMES: &str = r#"
+kind = "volume"
+time = "Time"
+place = "Volume"
+[column]
+"Reads" = { measure = "reads" }
+"ms" = { measure = "read-latency", unit = "ms" }
+"KB/s" = { measure = "read-bytes", unit = "kB/s" }
+"Busy" = { measure = "busy", unit = "%" }
+"#;
+
+/// An export of volumes with such columns.
+#[track_caller]
+fn volumes(text: &str) -> Feed {
+    let maps = vec![Map::parse("m", VOLUMES).unwrap()];
+    read("file", MonitorFormat::Mapped, text.as_bytes(), &Options { maps, ..options() }).unwrap()
 }
 
 /// A figure of a place over all rows.

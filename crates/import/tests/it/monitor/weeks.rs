@@ -1,23 +1,10 @@
 //! Two weeks of one system compared: what was planted is found, whatever the hours, gaps and places that only one week has.
 
-use super::recorded;
+use super::{recorded, volumes};
 use findings::comparison::{Against, CompareOptions, Compared, Evidence, MetricPair, Opinion};
-use import::monitor::{
-    Calendar, Feed, Map, MonitorFormat, NamedWindow, Options, Order, Span, TimeZone, Topology, read,
-};
+use import::monitor::{Feed, NamedWindow, Order, Span, Topology};
 use record::Record;
 use std::f64::consts::TAU;
-
-const MAP: &str = r#"
-kind = "volume"
-time = "Time"
-place = "Volume"
-[column]
-"Reads" = { measure = "reads" }
-"ms" = { measure = "read-latency", unit = "ms" }
-"KB/s" = { measure = "read-bytes", unit = "kB/s" }
-"Busy" = { measure = "busy", unit = "%" }
-"#;
 
 /// Monday, 1 June 2026.
 const MONDAY: i64 = 1_780_272_000;
@@ -35,10 +22,7 @@ fn week(begins: i64, of: impl Fn(i64, &str) -> Option<[f64; 2]>) -> Feed {
             }
         }
     }
-    let maps = vec![Map::parse("m", MAP).unwrap()];
-    let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
-    let options = Options { maps, calendar, ..Options::default() };
-    read("file", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+    volumes(&text)
 }
 
 /// The course of a day, of a week, and something that no other week repeats.
@@ -142,10 +126,7 @@ fn moments(samples: impl Iterator<Item = (i64, f64, f64)>) -> Feed {
     samples.for_each(|(at, reads, ms)| {
         text += &format!("{at},v1,{reads:.3},{ms:.4},{},\n", reads * 8.0)
     });
-    let maps = vec![Map::parse("m", MAP).unwrap()];
-    let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
-    let options = Options { maps, calendar, ..Options::default() };
-    read("file", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+    volumes(&text)
 }
 
 #[test]
@@ -218,10 +199,7 @@ fn means_of_other_operations_are_not_compared() {
                 rate * 8.0
             );
         }
-        let maps = vec![Map::parse("m", MAP).unwrap()];
-        let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
-        let options = Options { maps, calendar, ..Options::default() };
-        read("file", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap()
+        volumes(&text)
     };
     let (_a, one) = recorded(&[of(1, true)], &Topology::default());
     let (_b, other) = recorded(&[of(2, false)], &Topology::default());
