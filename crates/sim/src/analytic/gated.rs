@@ -2,8 +2,11 @@
 //! passes, with mean demands.
 //!
 //! A pass takes what is present when it begins, so a closed population moves through the threads in clumps, which merge
-//! where one overtakes another and never divide. From pass to pass everything is determined; the rates are those of
-//! the orbit that this ends in.
+//! where one overtakes another, and divide only where a pass sends its data in parts. From pass to pass everything is
+//! determined; the rates are those of the orbit that this ends in. Where clumps divide demands vary from pass to pass, by one
+//! fixed random stream: with equal ones the threads would keep a step that chance allows no real ones.
+
+use clock::Rng;
 
 /// A queue of a thread: the costs of a pass in seconds, as in [`crate::model::Gated`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +30,8 @@ pub struct GateVisit {
     pub share: f64,
     /// Seconds of service of each.
     pub demand: f64,
+    /// So many leave a pass before others are served; 0: all leave together.
+    pub part: u32,
 }
 
 /// A closed load: so many I/Os circulate through its stages, one visit in each.
@@ -49,8 +54,10 @@ pub struct GateRates {
 
 /// Cycles of every load before rates are taken, and those that they are taken over.
 const CYCLES: (f64, f64) = (64.0, 96.0);
-/// Passes at most.
+/// Passes and parts of passes at most.
 const PASSES_MAX: usize = 20_000;
+/// Parts of a pass at most: with more of them the two ends hardly work any closer together.
+const PARTS_MAX: f64 = 24.0;
 /// As the engine weighs recent waits.
 const RECENT: f64 = 8.0;
 const LONGEST: f64 = 16.0;
@@ -61,7 +68,13 @@ struct Clump {
     load: usize,
     stage: usize,
     ios: u32,
-    work: f64,
+    visit: GateVisit,
+}
+
+impl Clump {
+    fn is_like(&self, other: &Clump) -> bool {
+        (self.load, self.stage, self.visit) == (other.load, other.stage, other.visit)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +89,11 @@ enum Mode {
 struct QueueState {
     mode: Mode,
     line: Vec<Clump>,
+    /// What its pass has yet to serve, the first last; and what leaves next.
     batch: Vec<Clump>,
+    served: Vec<Clump>,
+    /// A pass serves at least so many I/Os before any leave.
+    part_min: u32,
     /// When its pass or its polling ends.
     due: f64,
     began: f64,
@@ -97,6 +114,42 @@ struct Recursion<'a> {
     owed: Vec<Vec<Vec<f64>>>,
     done: Vec<f64>,
     busy: f64,
+    /// Parts of a pass at most.
+    parts: u32,
+    /// What demands vary by, where they do.
+    chance: Option<Rng>,
+}
+
+impl QueueState {
+    /// Serves those of the pass that leave next; the seconds that it takes.
+    fn serve_part(&mut self, chance: &mut Option<Rng>) -> f64 {
+        let (mut work, mut full) = (0.0, 0.0);
+        while let Some(clump) = self.batch.last_mut().filter(|_| full < 1.0 - 1e-9) {
+            let part = f64::from(clump.visit.part.max(self.part_min));
+            let ios = match clump.visit.part {
+                0 => clump.ios,
+                _ => (((1.0 - full) * part - 1e-9).ceil() as u32).clamp(1, clump.ios),
+            };
+            full += if clump.visit.part == 0 { 0.0 } else { f64::from(ios) / part };
+            // Each takes between half and one and a half times its mean.
+            let chance = chance.as_mut().map_or(0.5, Rng::unit);
+            let deviation = f64::from(ios).sqrt() * (chance - 0.5);
+            work += clump.visit.demand * (f64::from(ios) + deviation);
+            let leaving = Clump { ios, ..*clump };
+            clump.ios -= ios;
+            if clump.ios == 0 {
+                self.batch.pop();
+            }
+            self.served.push(leaving);
+        }
+        work
+    }
+}
+
+/// Parts of a pass, so many that all cycles of these loads take no more than [`PASSES_MAX`].
+fn parts_within(loads: usize) -> u32 {
+    let cycles = (CYCLES.0 + CYCLES.1) * loads.max(1) as f64;
+    (PASSES_MAX as f64 / cycles / 4.0).clamp(1.0, PARTS_MAX) as u32
 }
 
 /// The rates at which these loads circulate over `processors`.
@@ -134,6 +187,8 @@ impl<'a> Recursion<'a> {
             mode: Mode::Asleep,
             line: Vec::new(),
             batch: Vec::new(),
+            served: Vec::new(),
+            part_min: 1,
             due: f64::INFINITY,
             began: 0.0,
             wait: LONGEST * gate.spin,
@@ -143,6 +198,8 @@ impl<'a> Recursion<'a> {
         let owed = loads.iter().map(|load| {
             load.stages.iter().map(|ways| vec![0.0; ways.len()]).collect::<Vec<Vec<f64>>>()
         });
+        let varies =
+            loads.iter().flat_map(|load| load.stages.iter().flatten()).any(|way| way.part > 0);
         let mut recursion = Recursion {
             processors: processors as usize,
             gates,
@@ -153,6 +210,8 @@ impl<'a> Recursion<'a> {
             owed: owed.collect(),
             done: vec![0.0; loads.len()],
             busy: 0.0,
+            parts: parts_within(loads.len()),
+            chance: varies.then(|| Rng::keyed(0, &[])),
         };
         for (load, of) in loads.iter().enumerate() {
             recursion.enter(load, 0, of.customers);
@@ -176,9 +235,13 @@ impl<'a> Recursion<'a> {
             let ios = (owed[way].max(1.0) as u32).min(left);
             owed[way] -= f64::from(ios);
             left -= ios;
-            let GateVisit { gate, demand, .. } = ways[way];
-            let work = demand * f64::from(ios);
-            self.queues[gate].line.push(Clump { load, stage, ios, work });
+            let (visit, gate) = (ways[way], ways[way].gate);
+            let clump = Clump { load, stage, ios, visit };
+            let line = &mut self.queues[gate].line;
+            match line.last_mut().filter(|last| last.is_like(&clump)) {
+                Some(last) => last.ios += ios,
+                None => line.push(clump),
+            }
             if matches!(self.queues[gate].mode, Mode::Asleep | Mode::Polls) {
                 self.rouse(gate);
             }
@@ -247,18 +310,22 @@ impl<'a> Recursion<'a> {
             Mode::Wakes => {
                 queue.mode = Mode::Runs;
                 std::mem::swap(&mut queue.batch, &mut queue.line);
-                let work: f64 = queue.batch.iter().map(|clump| clump.work).sum();
-                queue.due = self.now + self.gates[gate].pass + work;
+                queue.batch.reverse();
+                let ios: u32 = queue.batch.iter().map(|clump| clump.ios).sum();
+                queue.part_min = ios.div_ceil(self.parts).max(1);
+                queue.due = self.now + self.gates[gate].pass + queue.serve_part(&mut self.chance);
             }
-            _ => self.end(gate),
+            _ => self.leave(gate),
         }
         true
     }
 
-    fn end(&mut self, gate: usize) {
+    /// What a pass has served leaves; the pass goes on, or ends.
+    fn leave(&mut self, gate: usize) {
         self.busy += self.now - self.queues[gate].began;
-        let mut batch = std::mem::take(&mut self.queues[gate].batch);
-        for Clump { load, stage, ios, .. } in batch.drain(..) {
+        self.queues[gate].began = self.now;
+        let mut served = std::mem::take(&mut self.queues[gate].served);
+        for Clump { load, stage, ios, .. } in served.drain(..) {
             match stage + 1 < self.loads[load].stages.len() {
                 true => self.enter(load, stage + 1, ios),
                 false => {
@@ -267,8 +334,13 @@ impl<'a> Recursion<'a> {
                 }
             }
         }
-        // Its memory serves the next pass.
-        self.queues[gate].batch = batch;
+        // Its memory serves the next part.
+        let queue = &mut self.queues[gate];
+        queue.served = served;
+        if !queue.batch.is_empty() {
+            queue.due = self.now + queue.serve_part(&mut self.chance);
+            return;
+        }
         self.after(gate);
         self.assign();
     }

@@ -3,9 +3,9 @@
 //! An I/O that comes to a sleeping thread wakes it: on an idle processor at the cost of waking, on a polling thread's
 //! processor without it, and otherwise in the order of readiness once a processor is free. I/Os that leave at the end
 //! of a pass reach their next queues before the pass's processor is free, as a system call wakes its receiver before it
-//! returns.
+//! returns; a part of them leaves before that, where the pass has so much to send that it goes out at once.
 
-use super::entity::{Entities, Fifo};
+use super::entity::{Entities, Fifo, NONE};
 use super::layout::Strand;
 use super::station::Discipline;
 use super::{Observer, Simulation};
@@ -46,6 +46,9 @@ pub struct GatedState {
     pub work: Ps,
     /// Those that the current pass serves.
     pub batch: Fifo,
+    /// How many of them leave next; all that are left leave when the pass ends.
+    part: Option<u32>,
+    ends: Ps,
     /// Mean wait for the next I/O, in picoseconds.
     wait: u64,
     /// Since when there is nothing to do.
@@ -70,6 +73,8 @@ impl GatedState {
             line: Fifo::EMPTY,
             work: Ps::ZERO,
             batch: Fifo::EMPTY,
+            part: None,
+            ends: Ps::ZERO,
             wait: LONGEST * of.spin.0,
             idle_since: Ps::ZERO,
             woken: false,
@@ -98,6 +103,19 @@ impl GatedState {
         } else {
             self.batch.remove(entities, who);
         }
+    }
+
+    /// The I/Os of the pass that leave before the others, and their demands; `None` where all leave together.
+    fn first_part(&self, entities: &Entities) -> Option<(u32, Ps)> {
+        let parts = self.of.parts?;
+        let (mut count, mut work, mut bytes) = (0, Ps::ZERO, 0_u64);
+        let mut who = self.batch.first();
+        while who != NONE && bytes < u64::from(parts.bytes) {
+            let io = &entities[who];
+            (count, work, who) = (count + 1, work.plus(io.demand), io.next);
+            bytes += if io.dir == parts.dir { u64::from(io.bytes) } else { 0 };
+        }
+        (who != NONE).then_some((count, work))
     }
 
     /// Notes how long it waited for an answer until now. A thread that slept has waited until it runs: waking is a part of
@@ -268,8 +286,31 @@ impl<O: Observer> Simulation<O> {
         let work = std::mem::replace(&mut gated.work, Ps::ZERO);
         let span = gated.of.pass.plus(work);
         gated.ahead = AHEAD.min(span);
-        let leave = now.plus(span.since(gated.ahead));
+        gated.ends = now.plus(span.since(gated.ahead));
+        let from = now.plus(gated.of.pass);
+        self.serve_part(station, from);
+    }
+
+    /// A pass serves the I/Os that leave next, from this moment on.
+    fn serve_part(&mut self, station: u32, from: Ps) {
+        let place = &mut self.stations[station as usize];
+        let Discipline::Gated(gated) = &mut place.kind else { return };
+        let part = gated.first_part(&self.entities);
+        gated.part = part.map(|(count, _)| count);
+        let leave = part.map_or(gated.ends, |(_, work)| from.plus(work).min(gated.ends));
         self.alarms.set(station, leave);
+    }
+
+    /// A part of a pass has been served: its I/Os leave, and the pass goes on.
+    fn leave_in_parts(&mut self, station: u32, count: u32) {
+        for _ in 0..count {
+            let place = &mut self.stations[station as usize];
+            let Discipline::Gated(gated) = &mut place.kind else { return };
+            let Some(who) = gated.batch.pop(&self.entities) else { break };
+            self.leave_pass(station, who);
+        }
+        self.walk_ready();
+        self.serve_part(station, self.now);
     }
 
     /// Brings the tally of processors up to date.
@@ -287,7 +328,10 @@ impl<O: Observer> Simulation<O> {
         let on = gated.of.processors.0;
         match gated.mode {
             Mode::Wakes => self.begin_pass(station),
-            Mode::Runs => self.end_pass(station),
+            Mode::Runs => match gated.part {
+                Some(count) => self.leave_in_parts(station, count),
+                None => self.end_pass(station),
+            },
             Mode::Polls | Mode::Asleep | Mode::Ready => {
                 self.fall_asleep(station);
                 if let Some(processors) = self.processors(on) {
@@ -300,22 +344,29 @@ impl<O: Observer> Simulation<O> {
     /// The I/Os of a pass leave, then its processor is free.
     fn end_pass(&mut self, station: u32) {
         let Some(gated) = self.gated(station) else { return };
-        let (on, counted, ahead) = (gated.of.processors.0, gated.of.counted, gated.ahead);
+        let ahead = gated.ahead;
         let mut batch = std::mem::replace(&mut gated.batch, Fifo::EMPTY);
         while let Some(who) = batch.pop(&self.entities) {
-            self.leave(station, who);
-            // A copy in the background is counted with its I/O.
-            let strand = self.scopes[self.entities[who].hop as usize].strand;
-            if counted {
-                self.count_answer(station, on, who, strand == Strand::Background);
-            }
-            self.entities[who].hop += 1;
-            self.ready.push(&mut self.entities, who);
+            self.leave_pass(station, who);
         }
         self.walk_ready();
         // After all that the I/Os set off at this moment: what their sources issue belongs to the pass.
         let place = self.place_of_releases();
         self.schedule(ahead, place, station);
+    }
+
+    /// An I/O that a pass has served is ready to walk on.
+    fn leave_pass(&mut self, station: u32, who: u32) {
+        self.leave(station, who);
+        let Some(gated) = self.gated(station) else { return };
+        let (on, counted) = (gated.of.processors.0, gated.of.counted);
+        // A copy in the background is counted with its I/O.
+        let strand = self.scopes[self.entities[who].hop as usize].strand;
+        if counted {
+            self.count_answer(station, on, who, strand == Strand::Background);
+        }
+        self.entities[who].hop += 1;
+        self.ready.push(&mut self.entities, who);
     }
 
     /// Counts an I/O of an initiator's pass: one that it issues, in the background of the I/O itself, or an answer.

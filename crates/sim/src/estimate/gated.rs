@@ -7,7 +7,7 @@ use super::sites::Sites;
 use super::symmetry::Colouring;
 use super::walk::{Averages, LegKind, walk};
 use crate::analytic::{Gate, GateLoad, GateVisit, gated};
-use crate::model::{Network, Station};
+use crate::model::{Network, Parts, Station};
 use std::collections::BTreeMap;
 
 /// Numbers present that have a speed of their own, at most; more are as fast as these.
@@ -62,6 +62,8 @@ pub fn machines(
 /// The queues of one machine and the loads that come to them.
 struct MachineLoads {
     gates: Vec<Gate>,
+    /// By queue: what its passes send in parts.
+    parts: Vec<Option<Parts>>,
     /// By site: the number of the queue.
     numbers: BTreeMap<u32, usize>,
     loads: Vec<(usize, GateLoad)>,
@@ -69,12 +71,13 @@ struct MachineLoads {
 
 impl MachineLoads {
     fn of(network: &Network, sites: &Sites, mixes: &[LoadMix], on: u32) -> MachineLoads {
-        let (mut gates, mut numbers) = (Vec::new(), BTreeMap::new());
+        let (mut gates, mut parts, mut numbers) = (Vec::new(), Vec::new(), BTreeMap::new());
         for (number, station) in (0..).zip(network.stations()) {
             if let Station::Gated(of) = station
                 && of.processors.0 == on
             {
                 numbers.insert(sites.station(crate::model::StationId(number)), gates.len());
+                parts.push(of.parts);
                 gates.push(Gate {
                     thread: of.thread as usize,
                     pass: of.pass.as_secs_f64(),
@@ -83,7 +86,7 @@ impl MachineLoads {
                 });
             }
         }
-        let mut of = MachineLoads { gates, numbers, loads: Vec::new() };
+        let mut of = MachineLoads { gates, parts, numbers, loads: Vec::new() };
         for (number, mix) in mixes.iter().enumerate() {
             let stages = of.stages(network, sites, mix, number);
             if !stages.is_empty() {
@@ -127,7 +130,10 @@ impl MachineLoads {
                     stages.push(Vec::new());
                 }
                 let share = part.share * leg.chance;
-                stages[stage].push(GateVisit { gate, share, demand: leg.time });
+                let of = self.parts[gate].filter(|parts| parts.dir == class.dir);
+                let part =
+                    of.map_or(0, |of| (f64::from(of.bytes) / part.bytes.max(1.0)).ceil() as u32);
+                stages[stage].push(GateVisit { gate, share, demand: leg.time, part });
             }
         }
         for ways in &mut stages {

@@ -2,6 +2,7 @@
 
 use super::StationId;
 use crate::Ps;
+use workload::Dir;
 
 /// Number of priorities of a queue; 0 is served first.
 pub const PRIORITIES: u8 = 8;
@@ -55,7 +56,7 @@ pub enum Station {
         count: u32,
     },
     /// A queue of a thread, with gated batch service: a pass of the thread takes all I/Os that are present when it begins,
-    /// lasts as long as their demands together and the costs of [`Gated`], and they leave together at its end.
+    /// lasts as long as their demands together and the costs of [`Gated`], and they leave at its end, or in parts.
     Gated(Gated),
 }
 
@@ -77,6 +78,18 @@ pub struct Gated {
     pub spin: Ps,
     /// Its I/Os are counted as those of the processors as well: one queue of each route.
     pub counted: bool,
+    /// Data that a pass sends before it ends; `None`: its I/Os leave together.
+    pub parts: Option<Parts>,
+}
+
+/// A pass sends its data in parts: once so much of it is there, the I/Os that have been served leave, and the pass goes
+/// on with the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The I/Os whose data it is; others leave with those before which they are served.
+    pub dir: Dir,
+    /// Bytes of a part, at least 1.
+    pub bytes: u32,
 }
 
 /// What happens to an I/O that finds a station full.

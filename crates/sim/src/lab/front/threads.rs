@@ -15,7 +15,7 @@ use super::{FrontBuilder, work};
 use crate::Ps;
 use crate::lab::draft::Draft;
 use crate::lab::sheet::Sheet;
-use crate::model::{Gated, Hop, Pool, PoolId, Station, StationId};
+use crate::model::{Gated, Hop, Parts, Pool, PoolId, Station, StationId};
 use scenario::topology::{Hop as Stop, HopId, HopKind};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,8 @@ use workload::{Arrivals, Dir, Process, Spec};
 
 /// What a paced port of an embedded array moves at once after it was idle: so many seconds' worth of bytes.
 const BURST: f64 = 1e-3;
+/// What loopback hands to the receiver while the sender goes on: a segment of TCP.
+const SEGMENT: u32 = 64 << 10;
 /// Bytes of a token.
 const TOKEN: f64 = 512.0;
 
@@ -97,6 +99,8 @@ impl Threads {
     }
 
     fn gate(&self, thread: u32, end: usize, poll: f64) -> Gated {
+        // The data of reads comes from the target, that of writes from the initiator.
+        let dir = if end == 0 { Dir::Write } else { Dir::Read };
         Gated {
             processors: self.processors,
             thread,
@@ -104,6 +108,7 @@ impl Threads {
             wake: Ps::from_secs_f64(self.wake),
             spin: Ps::from_secs_f64(poll),
             counted: end == 0,
+            parts: Some(Parts { dir, bytes: SEGMENT }),
         }
     }
 

@@ -67,11 +67,27 @@ fn cycle(depth: f64, bytes: f64) -> f64 {
 
 #[test]
 fn costs_fall_with_depth() {
-    for depth in [1.0, 8.0, 64.0] {
-        let plant = plant(1, "", &format!("block = \"8KiB\"\ndepth = {depth}"), "");
-        let truth = depth / cycle(depth, 8192.0);
+    for (depth, block, bytes) in
+        [(1.0, "8KiB", 8192.0), (8.0, "8KiB", 8192.0), (64.0, "512B", 512.0)]
+    {
+        let plant = plant(1, "", &format!("block = \"{block}\"\ndepth = {depth}"), "");
+        let truth = depth / cycle(depth, bytes);
         near("simulated", simulated(&plant.network, 0.2).0, truth, 0.01);
         near("estimated", estimate(&plant).iops, truth, 0.01);
+    }
+}
+
+/// The end that has the data sends the first 64 KiB while it serves the second, and that takes less than the other end needs
+/// to wake: a cycle is shorter by what one end does for one I/O.
+#[test]
+fn a_pass_sends_its_data_in_parts() {
+    for read in [100, 0] {
+        let work = format!("block = \"64KiB\"\ndepth = 2\nread = {read}");
+        let plant = plant(1, "", &work, "");
+        let [_, _, each, byte] = COSTS;
+        let truth = 2.0 / (cycle(2.0, 65_536.0) - (each + byte * 65_536.0) / 2.0);
+        near(&format!("simulated {read}"), simulated(&plant.network, 0.2).0, truth, 0.01);
+        near(&format!("estimated {read}"), estimate(&plant).iops, truth, 0.01);
     }
 }
 

@@ -6,6 +6,8 @@ the thread slept and a processor was idle. Where none is idle the thread waits f
 `spin` an initiator that expects to wait for less than that polls on its processor instead of sleeping. It looks at the clock
 when it runs again, so that a wait in which it slept includes its waking.
 
+With `part` a target's pass sends its answers in parts: so many I/Os leave as soon as they are served, and it goes on.
+
 Closed loops: `depth` I/Os a VM. Open ones (`rate`): Poisson arrivals at the target's queue, which end there; or at an
 initiator (`trip`), which issues each by a pass without work of its own while the target has it already, and takes its
 answer. It polls for answers alone: with nothing under way it sleeps, and that counts for no expectation.
@@ -20,7 +22,8 @@ MICROS = 1e-6
 
 
 class Queue:
-    def __init__(self, name, thread, wake, spin, then):
+    def __init__(self, name, thread, wake, spin, then, part=0):
+        self.part = part
         self.name, self.thread, self.wake, self.spin, self.then = name, thread, wake, spin, then
         self.waiting = []
         self.serving = []
@@ -94,7 +97,16 @@ class Machine:
             queue.slept = False
             self.expect(queue)
         queue.serving, queue.waiting = queue.waiting, []
-        self.later(self.s + sum(cost for _, cost in queue.serving), self.worked, queue)
+        after = self.s
+        while 0 < queue.part < len(queue.serving):
+            first, queue.serving = queue.serving[: queue.part], queue.serving[queue.part :]
+            after += sum(cost for _, cost in first)
+            self.later(after, self.sent, queue, first)
+        self.later(after + sum(cost for _, cost in queue.serving), self.worked, queue)
+
+    def sent(self, queue, ios):
+        for io, _ in ios:
+            queue.then(io)
 
     def worked(self, queue):
         for io, _ in queue.serving:
@@ -145,11 +157,11 @@ def measure(machine, warm, measured):
     return len(machine.done) / measured, sum(machine.done) / max(len(machine.done), 1)
 
 
-def closed(vms, depth, processors, targets, w, s, c, spin, law, seed):
+def closed(vms, depth, processors, targets, w, s, c, spin, law, seed, part=0):
     machine = Machine(processors, s * MICROS, c * MICROS, law, random.Random(seed))
     machine.done = []
     for vm in range(vms):
-        far = Queue(f"target {vm}", f"target {vm % targets}", w * MICROS, 0.0, None)
+        far = Queue(f"target {vm}", f"target {vm % targets}", w * MICROS, 0.0, None, part)
         near = Queue(f"initiator {vm}", f"initiator {vm}", w * MICROS, spin * MICROS, None)
 
         def ended(began, far=far):
@@ -217,10 +229,26 @@ def main():
                     if spin > 0 and vms > 1:
                         continue
                     iops, mean = closed(vms, depth, 2, 2, w, s, c, spin, "uniform", depth)
-                    print("closed", name, vms, depth, 2, w, s, c, spin, f"{iops:.0f} {mean / MICROS:.2f}")
+                    print("closed", name, vms, depth, 2, w, s, c, spin, 0, f"{iops:.0f} {mean / MICROS:.2f}")
         for vms, depth, processors in ((1, 1, 1), (1, 16, 1), (4, 8, 4), (3, 5, 2)):
             iops, mean = closed(vms, depth, processors, processors, w, s, c, 0.0, "uniform", depth)
-            print("closed", name, vms, depth, processors, w, s, c, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
+            print("closed", name, vms, depth, processors, w, s, c, 0.0, 0, f"{iops:.0f} {mean / MICROS:.2f}")
+        for spin, part, vms, depth in (
+            (0.0, 1, 1, 2),
+            (0.0, 1, 1, 8),
+            (0.0, 8, 1, 64),
+            (0.0, 3, 1, 16),
+            (50.0, 1, 1, 4),
+            (50.0, 1, 1, 16),
+            (50.0, 2, 1, 8),
+            (50.0, 8, 1, 32),
+            (0.0, 1, 2, 8),
+            (0.0, 8, 2, 32),
+            (0.0, 2, 4, 8),
+            (0.0, 8, 4, 64),
+        ):
+            iops, mean = closed(vms, depth, 2, 2, w, s, c, spin, "uniform", depth, part)
+            print("closed", name, vms, depth, 2, w, s, c, spin, part, f"{iops:.0f} {mean / MICROS:.2f}")
     for rate, w, s, c in ((10_000, 30.0, 4.0, 1.5), (60_000, 30.0, 4.0, 1.5), (300_000, 10.0, 5.0, 2.0)):
         iops, mean = opened(rate, w, s, c, 7)
         print("open", "-", 1, 1, rate, w, s, c, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
