@@ -60,10 +60,18 @@ const HYPERVISOR: &[FigureDef] = &[
         "CPU time of a pass of the initiator's and one of the target's thread on this machine, whatever they serve.",
     ),
     figure("wake_time", Time, "Time until a sleeping thread runs on an idle processor."),
+    figure("halt_time", Time, "How long a processor is idle before it halts."),
+    figure("halt_wake_time", Time, "What `wake_time` is longer by on a halted processor."),
     figure(
         "cpu_per_byte_apart",
         PerByte,
         "The same while the two ends of a session run on different processors.",
+    ),
+    figure("cache", Size, "Bytes in flight that the caches of a processor hold."),
+    figure(
+        "cpu_per_byte_uncached",
+        PerByte,
+        "What `cpu_per_byte` is longer by for bytes in flight that no cache holds.",
     ),
     figure("poll_time", Time, "How long an initiator's thread polls at most before it sleeps."),
     figure("target_share", Share, "The target's share of the costs of a pass, an I/O and a byte."),

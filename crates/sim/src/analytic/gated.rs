@@ -6,7 +6,12 @@
 //! determined; the rates are those of the orbit that this ends in. Where clumps divide demands vary from pass to pass, by one
 //! fixed random stream: with equal ones the threads would keep a step that chance allows no real ones.
 
+mod open;
+
+pub use open::{GateFeed, opened};
+
 use clock::Rng;
+use open::Feeds;
 
 /// A queue of a thread: the costs of a pass in seconds, as in [`crate::model::Gated`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +24,15 @@ pub struct Gate {
     pub wake: f64,
     /// How long it polls at most.
     pub spin: f64,
+}
+
+/// Processors, and what an idle one does: after so many seconds waking takes so many more, as in [`crate::model::Halting`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GateProcessors {
+    /// How many.
+    pub count: u32,
+    /// Seconds of idleness, and of waking.
+    pub halt: Option<(f64, f64)>,
 }
 
 /// One way through a stage of a load.
@@ -101,10 +115,15 @@ struct QueueState {
     idle_since: f64,
     /// It slept when its first I/O came, and does not run yet.
     woken: bool,
+    /// I/Os of open loads that its passes have issued, and answers that they have taken.
+    issued: f64,
+    answered: f64,
 }
 
 struct Recursion<'a> {
-    processors: usize,
+    processors: GateProcessors,
+    /// Since when each idle one is so, the one that was last at work last.
+    idle: Vec<f64>,
     gates: &'a [Gate],
     loads: &'a [GateLoad],
     now: f64,
@@ -118,9 +137,16 @@ struct Recursion<'a> {
     parts: u32,
     /// What demands vary by, where they do.
     chance: Option<Rng>,
+    /// Open loads, whose I/Os come on their own.
+    feeds: Option<Feeds>,
 }
 
 impl QueueState {
+    /// Whether it waits for an answer, as a closed load always does.
+    fn expects(&self) -> bool {
+        self.issued == 0.0 || self.issued > self.answered
+    }
+
     /// Serves those of the pass that leave next; the seconds that it takes.
     fn serve_part(&mut self, chance: &mut Option<Rng>) -> f64 {
         let (mut work, mut full) = (0.0, 0.0);
@@ -153,7 +179,7 @@ fn parts_within(loads: usize) -> u32 {
 }
 
 /// The rates at which these loads circulate over `processors`.
-pub fn gated(processors: u32, gates: &[Gate], loads: &[GateLoad]) -> GateRates {
+pub fn gated(processors: GateProcessors, gates: &[Gate], loads: &[GateLoad]) -> GateRates {
     let mut recursion = Recursion::new(processors, gates, loads);
     let customers: Vec<f64> = loads.iter().map(|load| f64::from(load.customers)).collect();
     let cycles = |done: &[f64]| {
@@ -177,12 +203,12 @@ pub fn gated(processors: u32, gates: &[Gate], loads: &[GateLoad]) -> GateRates {
     let (from, busy, done) = start.unwrap_or((0.0, 0.0, vec![0.0; loads.len()]));
     let span = (recursion.now - from).max(f64::MIN_POSITIVE);
     let rates = recursion.done.iter().zip(done).map(|(now, then)| (now - then) / span).collect();
-    let busy = (recursion.busy - busy) / span / f64::from(processors.max(1));
+    let busy = (recursion.busy - busy) / span / f64::from(processors.count.max(1));
     GateRates { rates, busy: busy.min(1.0) }
 }
 
 impl<'a> Recursion<'a> {
-    fn new(processors: u32, gates: &'a [Gate], loads: &'a [GateLoad]) -> Recursion<'a> {
+    fn new(processors: GateProcessors, gates: &'a [Gate], loads: &'a [GateLoad]) -> Recursion<'a> {
         let queue = |gate: &Gate| QueueState {
             mode: Mode::Asleep,
             line: Vec::new(),
@@ -194,6 +220,8 @@ impl<'a> Recursion<'a> {
             wait: LONGEST * gate.spin,
             idle_since: 0.0,
             woken: false,
+            issued: 0.0,
+            answered: 0.0,
         };
         let owed = loads.iter().map(|load| {
             load.stages.iter().map(|ways| vec![0.0; ways.len()]).collect::<Vec<Vec<f64>>>()
@@ -201,7 +229,8 @@ impl<'a> Recursion<'a> {
         let varies =
             loads.iter().flat_map(|load| load.stages.iter().flatten()).any(|way| way.part > 0);
         let mut recursion = Recursion {
-            processors: processors as usize,
+            processors,
+            idle: vec![0.0; processors.count as usize],
             gates,
             loads,
             now: 0.0,
@@ -212,6 +241,7 @@ impl<'a> Recursion<'a> {
             busy: 0.0,
             parts: parts_within(loads.len()),
             chance: varies.then(|| Rng::keyed(0, &[])),
+            feeds: None,
         };
         for (load, of) in loads.iter().enumerate() {
             recursion.enter(load, 0, of.customers);
@@ -252,6 +282,24 @@ impl<'a> Recursion<'a> {
         self.queues.iter().filter(|queue| !matches!(queue.mode, Mode::Asleep | Mode::Ready)).count()
     }
 
+    fn has_idle(&self) -> bool {
+        self.at_work() < self.processors.count as usize
+    }
+
+    /// Notes processors that have become idle, or are so no longer.
+    fn note_idle(&mut self) {
+        let idle = (self.processors.count as usize).saturating_sub(self.at_work());
+        self.idle.resize(idle, self.now);
+    }
+
+    /// What waking takes more than where a processor polls.
+    fn halted(&self) -> f64 {
+        match (self.processors.halt, self.idle.last()) {
+            (Some((after, wake)), Some(since)) if self.now - since >= after => wake,
+            _ => 0.0,
+        }
+    }
+
     fn thread_runs(&self, gate: usize) -> bool {
         let mut queues = self.queues.iter().zip(self.gates);
         let runs = |mode| matches!(mode, Mode::Wakes | Mode::Runs);
@@ -265,8 +313,9 @@ impl<'a> Recursion<'a> {
         }
         self.queues[gate].woken = true;
         if !self.thread_runs(gate) {
-            if self.at_work() < self.processors {
-                return self.pass(gate, self.gates[gate].wake);
+            if self.has_idle() {
+                let wake = self.gates[gate].wake + self.halted();
+                return self.pass(gate, wake);
             }
             let polls = (0..self.queues.len()).filter(|q| self.queues[*q].mode == Mode::Polls);
             if let Some(poller) =
@@ -283,6 +332,9 @@ impl<'a> Recursion<'a> {
     /// Notes how long the thread of a queue waited until it runs.
     fn waited(&mut self, gate: usize) {
         let queue = &mut self.queues[gate];
+        if !queue.expects() {
+            return;
+        }
         let span = (self.now - queue.idle_since).min(LONGEST * self.gates[gate].spin);
         queue.wait += (span - queue.wait) / RECENT;
     }
@@ -290,6 +342,7 @@ impl<'a> Recursion<'a> {
     fn pass(&mut self, gate: usize, wake: f64) {
         let queue = &mut self.queues[gate];
         (queue.mode, queue.began, queue.due) = (Mode::Wakes, self.now, self.now + wake);
+        self.note_idle();
     }
 
     /// The next end of a pass or of polling; whether there is one.
@@ -299,14 +352,29 @@ impl<'a> Recursion<'a> {
             Mode::Asleep | Mode::Ready => f64::INFINITY,
         };
         let next = (0..self.queues.len()).min_by(|a, b| due(a).total_cmp(&due(b)));
-        let Some(gate) = next.filter(|gate| due(gate).is_finite()) else { return false };
+        let next = next.filter(|gate| due(gate).is_finite());
+        let comes = self.feeds.as_ref().and_then(Feeds::first);
+        if let Some((load, at)) = comes
+            && next.is_none_or(|gate| at < due(&gate))
+        {
+            self.now = at;
+            if let Some(feeds) = &mut self.feeds {
+                feeds.came(load, at);
+            }
+            self.enter(load, 0, 1);
+            return true;
+        }
+        let Some(gate) = next else { return false };
         self.now = self.queues[gate].due;
         if self.queues[gate].mode == Mode::Wakes && std::mem::take(&mut self.queues[gate].woken) {
             self.waited(gate);
         }
         let queue = &mut self.queues[gate];
         match queue.mode {
-            Mode::Polls => queue.mode = Mode::Asleep,
+            Mode::Polls => {
+                queue.mode = Mode::Asleep;
+                self.note_idle();
+            }
             Mode::Wakes => {
                 queue.mode = Mode::Runs;
                 std::mem::swap(&mut queue.batch, &mut queue.line);
@@ -326,13 +394,26 @@ impl<'a> Recursion<'a> {
         self.queues[gate].began = self.now;
         let mut served = std::mem::take(&mut self.queues[gate].served);
         for Clump { load, stage, ios, .. } in served.drain(..) {
-            match stage + 1 < self.loads[load].stages.len() {
-                true => self.enter(load, stage + 1, ios),
-                false => {
-                    self.done[load] += f64::from(ios);
-                    self.enter(load, 0, ios);
+            let more = stage + 1 < self.loads[load].stages.len();
+            if let Some(feeds) = &mut self.feeds {
+                let (now, count, queue) = (self.now, f64::from(ios), &mut self.queues[gate]);
+                if stage == 0 && feeds.has_issue(load) {
+                    feeds.issued(load, now, count);
+                    queue.issued += count;
+                }
+                if !more {
+                    feeds.ended(load, now, count);
+                    queue.answered += if queue.issued > 0.0 { count } else { 0.0 };
+                    self.done[load] += count;
+                    continue;
                 }
             }
+            if more {
+                self.enter(load, stage + 1, ios);
+                continue;
+            }
+            self.done[load] += f64::from(ios);
+            self.enter(load, 0, ios);
         }
         // Its memory serves the next part.
         let queue = &mut self.queues[gate];
@@ -342,6 +423,7 @@ impl<'a> Recursion<'a> {
             return;
         }
         self.after(gate);
+        self.note_idle();
         self.assign();
     }
 
@@ -352,14 +434,14 @@ impl<'a> Recursion<'a> {
         if !queue.line.is_empty() {
             queue.mode = Mode::Ready;
             self.ready.push(gate);
-        } else if queue.wait < spin && !wanted {
+        } else if queue.wait < spin && queue.expects() && !wanted {
             (queue.mode, queue.due) = (Mode::Polls, now + spin);
         }
     }
 
     fn assign(&mut self) {
         let mut at = 0;
-        while self.at_work() < self.processors
+        while self.has_idle()
             && let Some(gate) = self.ready.get(at).copied()
         {
             if self.thread_runs(gate) {

@@ -148,6 +148,7 @@ impl<O: Observer> Simulation<O> {
                 self.classes.push(ClassState {
                     load: number as u32,
                     first_step: layout.class(&class.route),
+                    submits: class.route.contains(&Hop::Submit),
                     bytes: class.bytes,
                     priority: class.priority,
                     dir: class.dir,

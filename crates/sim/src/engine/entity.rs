@@ -7,6 +7,9 @@ use workload::Dir;
 /// No I/O.
 pub const NONE: u32 = u32::MAX;
 
+/// For [`Entity::issued`]: it will be, by a step of its route.
+pub const NOT_ISSUED: Ps = Ps(u64::MAX);
+
 /// For [`Entity::at`]: waiting before a branch with no arm up.
 pub const PARKED: u32 = u32::MAX - 1;
 
@@ -16,7 +19,7 @@ pub const PARKED: u32 = u32::MAX - 1;
 pub struct Entity {
     /// When it was due; response time counts from here.
     pub due: Ps,
-    /// When its source issued it.
+    /// When its source issued it, or [`NOT_ISSUED`].
     pub issued: Ps,
     /// When it came to its current station or pool queue.
     pub entered: Ps,

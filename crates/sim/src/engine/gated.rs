@@ -6,11 +6,11 @@
 //! returns; a part of them leaves before that, where the pass has so much to send that it goes out at once.
 
 use super::entity::{Entities, Fifo, NONE};
-use super::layout::Strand;
+use super::layout::RouteStep;
 use super::station::Discipline;
 use super::{Observer, Simulation};
 use crate::Ps;
-use crate::model::Gated;
+use crate::model::{Gated, Halting};
 use std::collections::VecDeque;
 
 /// A mean wait counts a new one as one part in so many.
@@ -140,13 +140,18 @@ pub struct ProcessorsState {
     ready: VecDeque<u32>,
     /// By thread: it is in a pass.
     running: Vec<bool>,
+    halt: Option<Halting>,
+    /// Since when each idle processor is so, the one that was last at work last.
+    idle: Vec<Ps>,
     stopped: bool,
 }
 
 impl ProcessorsState {
     /// So many idle processors.
-    pub fn new(count: u32) -> ProcessorsState {
+    pub fn new(count: u32, halt: Option<Halting>) -> ProcessorsState {
         ProcessorsState {
+            halt,
+            idle: vec![Ps::ZERO; count as usize],
             count,
             busy: 0,
             polling: VecDeque::new(),
@@ -162,6 +167,25 @@ impl ProcessorsState {
         self.ready.reserve(self.ready.capacity() + 1);
         let threads = self.running.len().max(thread as usize + 1);
         self.running.resize(threads, false);
+    }
+
+    fn at_work(&self) -> u32 {
+        self.busy + self.polling.len() as u32
+    }
+
+    /// Notes processors that have become idle, or are so no longer.
+    fn note_idle(&mut self, now: Ps) {
+        let idle = self.count.saturating_sub(self.at_work()) as usize;
+        // Its capacity is that of all processors.
+        self.idle.resize(idle, now);
+    }
+
+    /// What waking takes more than where a processor polls.
+    fn halted(&self, now: Ps) -> Ps {
+        match (self.halt, self.idle.last()) {
+            (Some(halt), Some(since)) if now.since(*since) >= halt.after => halt.wake,
+            _ => Ps::ZERO,
+        }
     }
 
     fn runs(&self, thread: u32) -> bool {
@@ -222,13 +246,13 @@ impl<O: Observer> Simulation<O> {
             processors.polling.retain(|of| *of != station);
             return self.pass(station, Ps::ZERO);
         }
-        let at_work = processors.busy + processors.polling.len() as u32;
         if processors.stopped || processors.runs(thread) {
             return self.stand_by(station, on);
         }
-        if at_work < processors.count {
+        if processors.at_work() < processors.count {
+            let halted = processors.halted(now);
             let wake = self.gated(station).map_or(Ps::ZERO, |gated| gated.of.wake);
-            return self.pass(station, wake);
+            return self.pass(station, wake.plus(halted));
         }
         match processors.polling.pop_front() {
             Some(poller) => {
@@ -265,6 +289,7 @@ impl<O: Observer> Simulation<O> {
         place.tally.set_busy(now, 1);
         if let Some(processors) = self.processors(on) {
             processors.busy += 1;
+            processors.note_idle(now);
             if let Some(runs) = processors.running.get_mut(thread as usize) {
                 *runs = true;
             }
@@ -334,8 +359,10 @@ impl<O: Observer> Simulation<O> {
             },
             Mode::Polls | Mode::Asleep | Mode::Ready => {
                 self.fall_asleep(station);
+                let now = self.now;
                 if let Some(processors) = self.processors(on) {
                     processors.polling.retain(|of| *of != station);
+                    processors.note_idle(now);
                 }
             }
         }
@@ -360,16 +387,16 @@ impl<O: Observer> Simulation<O> {
         self.leave(station, who);
         let Some(gated) = self.gated(station) else { return };
         let (on, counted) = (gated.of.processors.0, gated.of.counted);
-        // A copy in the background is counted with its I/O.
-        let strand = self.scopes[self.entities[who].hop as usize].strand;
-        if counted {
-            self.count_answer(station, on, who, strand == Strand::Background);
-        }
         self.entities[who].hop += 1;
+        if counted {
+            let next = &self.steps[self.entities[who].hop as usize];
+            let issued = matches!(next, RouteStep::Submit);
+            self.count_answer(station, on, who, issued);
+        }
         self.ready.push(&mut self.entities, who);
     }
 
-    /// Counts an I/O of an initiator's pass: one that it issues, in the background of the I/O itself, or an answer.
+    /// Counts an I/O of an initiator's pass: one that it issues, or an answer.
     fn count_answer(&mut self, station: u32, on: u32, who: u32, issued: bool) {
         if let Some(gated) = self.gated(station) {
             match issued {
@@ -402,6 +429,9 @@ impl<O: Observer> Simulation<O> {
             }
         }
         self.after_pass(station, on);
+        if let Some(processors) = self.processors(on) {
+            processors.note_idle(now);
+        }
         self.assign_processors(on);
         self.count_busy(on);
     }
@@ -430,10 +460,9 @@ impl<O: Observer> Simulation<O> {
         let mut at = 0;
         loop {
             let Some(processors) = self.processors(on) else { return };
-            let at_work = processors.busy + processors.polling.len() as u32;
             let next = processors.ready.get(at).copied();
-            let Some(next) = next.filter(|_| at_work < processors.count && !processors.stopped)
-            else {
+            let free = processors.at_work() < processors.count && !processors.stopped;
+            let Some(next) = next.filter(|_| free) else {
                 return;
             };
             let Some((_, thread)) = self.gated(next).map(|gated| gated.runs_on()) else { return };

@@ -1,6 +1,6 @@
 //! How sources issue I/Os, and how an I/O's end affects its source.
 
-use super::entity::NONE;
+use super::entity::{NONE, NOT_ISSUED};
 use super::lane::AT_ONCE;
 use super::source::SourceKind;
 use super::{Observer, Simulation};
@@ -202,9 +202,12 @@ impl<O: Observer> Simulation<O> {
         // I/Os without addresses follow each other.
         let next = || (of.account.tally.arrivals().saturating_mul(u64::from(of.bytes)), of.bytes);
         let (offset, bytes) = at.unwrap_or_else(next);
-        of.account.tally.arrive(self.now);
         let entity = &mut self.entities[who];
         (entity.due, entity.issued) = (due, self.now);
+        match of.submits {
+            true => entity.issued = NOT_ISSUED,
+            false => of.account.tally.arrive(self.now),
+        }
         (entity.class, entity.slot, entity.hop) = (class, slot, of.first_step);
         (entity.dir, entity.priority) = (of.dir, of.priority);
         entity.bytes = bytes;

@@ -41,6 +41,7 @@ pub enum RouteStep {
     As {
         dir: Dir,
     },
+    Submit,
     /// The arms' first steps are in the table of starts, from `starts` on.
     Branch {
         selector: u32,
@@ -353,6 +354,7 @@ impl<'a> RouteLayout<'a> {
             Hop::Give { pool, tokens } => RouteStep::Give { pool: pool.0, tokens: *tokens },
             Hop::Skip { chance, .. } => RouteStep::Skip { chance: *chance, to: 0 },
             Hop::As { dir } => RouteStep::As { dir: *dir },
+            Hop::Submit => RouteStep::Submit,
             Hop::SkipHeld { pool, chances, .. } => {
                 RouteStep::SkipHeld { pool: pool.0, chances: chances.clone(), to: 0 }
             }

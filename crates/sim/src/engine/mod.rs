@@ -185,6 +185,8 @@ pub struct Simulation<O: Observer = ()> {
 struct ClassState {
     load: u32,
     first_step: u32,
+    /// A step of its route issues it.
+    submits: bool,
     bytes: u32,
     priority: u8,
     dir: workload::Dir,

@@ -119,7 +119,9 @@ impl StationState {
                 due: Ps::ZERO,
                 stopped: false,
             }),
-            Station::Processors { count } => Discipline::Processors(ProcessorsState::new(*count)),
+            Station::Processors { count, halt } => {
+                Discipline::Processors(ProcessorsState::new(*count, *halt))
+            }
             Station::Gated(of) => Discipline::Gated(GatedState::new(*of)),
         };
         let (tally, latency) = (RunningTally::default(), histogram(times));

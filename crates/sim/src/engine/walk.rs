@@ -1,6 +1,6 @@
 //! How I/Os enter stations, leave them and continue along their routes.
 
-use super::entity::{Entity, Fifo, NONE};
+use super::entity::{Entity, Fifo, NONE, NOT_ISSUED};
 use super::layout::{RouteStep, Strand};
 use super::station::Discipline;
 use super::{Ended, Observer, Simulation};
@@ -66,6 +66,7 @@ impl<O: Observer> Simulation<O> {
                     }
                 }
                 RouteStep::As { dir } => self.entities[who].dir = dir,
+                RouteStep::Submit => self.submit(who),
                 RouteStep::Branch { selector, starts } => {
                     if !self.branch(selector, starts, who) {
                         return;
@@ -94,6 +95,13 @@ impl<O: Observer> Simulation<O> {
             }
             self.entities[who].hop += 1;
         }
+    }
+
+    /// `who` counts as issued from now on.
+    fn submit(&mut self, who: u32) {
+        let entity = &mut self.entities[who];
+        entity.issued = self.now;
+        self.classes[entity.class as usize].account.tally.arrive(self.now);
     }
 
     /// The random stream for choices on the route of `who`.
@@ -439,9 +447,14 @@ impl<O: Observer> Simulation<O> {
         }
         let entity = &self.entities[who];
         let now = self.now;
-        let Entity { slot, due, issued, bytes, class: number, .. } = *entity;
+        let Entity { slot, due, mut issued, bytes, class: number, .. } = *entity;
         let class = &mut self.classes[entity.class as usize];
         let account = &mut class.account;
+        if issued == NOT_ISSUED {
+            // Lost before it was issued.
+            issued = now;
+            account.tally.arrive(now);
+        }
         if lost {
             account.tally.lose(now);
         } else {

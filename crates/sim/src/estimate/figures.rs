@@ -250,6 +250,11 @@ pub fn left_out(plant: &Plant, solved: &Solved, sums: &SiteSums) -> Vec<String> 
         by_queue && branches,
         "least-queue path selection: each path gets the same number of I/Os",
     );
+    let submits = |class: &crate::model::Class| class.route.contains(&Hop::Submit);
+    note(
+        loads.iter().flat_map(|load| &load.classes).any(submits),
+        "the pass that issues an I/O of an open loop: response time is longer by it",
+    );
     note(sums.rates.iter().any(|rate| !rate.is_finite()), "figures that are not finite");
     notes
 }

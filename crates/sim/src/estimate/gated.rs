@@ -6,12 +6,14 @@ use super::mix::LoadMix;
 use super::sites::Sites;
 use super::symmetry::Colouring;
 use super::walk::{Averages, LegKind, walk};
-use crate::analytic::{Gate, GateLoad, GateVisit, gated};
+use crate::analytic::{Gate, GateFeed, GateLoad, GateProcessors, GateVisit, gated, opened};
 use crate::model::{Network, Parts, Station};
 use std::collections::BTreeMap;
 
 /// Numbers present that have a speed of their own, at most; more are as fast as these.
 const PRESENT_MOST: u32 = 2048;
+/// Open loads that come faster than this share of the highest throughput of closed ones are taken for such.
+const OPEN_MOST: f64 = 0.98;
 /// Populations that are solved: each so much larger than the one before.
 const GRID: f64 = 1.35;
 
@@ -44,13 +46,15 @@ pub fn machines(
 ) -> Machines {
     let mut found = Machines::default();
     for (number, station) in (0..).zip(network.stations()) {
-        if let Station::Processors { count } = station {
+        if let Station::Processors { count, halt } = station {
             let on = sites.station(crate::model::StationId(number));
             let loads = MachineLoads::of(network, sites, mixes, number);
             for gate in loads.numbers.keys() {
                 found.of_site.insert(*gate, on);
             }
-            if let Some(machine) = loads.solve(*count, &alike.loads) {
+            let halt = halt.map(|of| (of.after.as_secs_f64(), of.wake.as_secs_f64()));
+            if let Some(machine) = loads.solve(GateProcessors { count: *count, halt }, &alike.loads)
+            {
                 found.of_site.insert(on, on);
                 found.all.insert(on, machine);
             }
@@ -67,6 +71,8 @@ struct MachineLoads {
     /// By site: the number of the queue.
     numbers: BTreeMap<u32, usize>,
     loads: Vec<(usize, GateLoad)>,
+    /// How the I/Os of each load come, where all loads are open.
+    feeds: Option<Vec<GateFeed>>,
 }
 
 impl MachineLoads {
@@ -86,25 +92,34 @@ impl MachineLoads {
                 });
             }
         }
-        let mut of = MachineLoads { gates, parts, numbers, loads: Vec::new() };
+        let mut of =
+            MachineLoads { gates, parts, numbers, loads: Vec::new(), feeds: Some(Vec::new()) };
         for (number, mix) in mixes.iter().enumerate() {
-            let stages = of.stages(network, sites, mix, number);
+            let (stages, issue) = of.stages(network, sites, mix, number);
             if !stages.is_empty() {
                 let customers = mix.customers.clamp(1.0, f64::from(PRESENT_MOST)) as u32;
                 of.loads.push((number, GateLoad { customers, stages }));
+                match (&mut of.feeds, mix.rate) {
+                    (Some(feeds), Some(rate)) => {
+                        feeds.push(GateFeed { rate, scv: mix.scv, issue });
+                    }
+                    _ => of.feeds = None,
+                }
             }
         }
         of
     }
 
-    /// The stages of a load: visits that exclude each other, by arm or by class, are ways through one stage.
+    /// The stages of a load: visits that exclude each other, by arm or by class, are ways through one stage. And the queue whose
+    /// pass issues its I/Os.
     fn stages(
         &self,
         network: &Network,
         sites: &Sites,
         mix: &LoadMix,
         number: usize,
-    ) -> Vec<Vec<GateVisit>> {
+    ) -> (Vec<Vec<GateVisit>>, Option<usize>) {
+        let mut issue = None;
         let mut stages: Vec<Vec<GateVisit>> = Vec::new();
         let classes = network.loads()[number].classes.iter();
         for ((class, part), sizes) in classes.zip(&mix.parts).zip(&mix.sizes) {
@@ -120,6 +135,7 @@ impl MachineLoads {
                 let Some(gate) = self.numbers.get(&row.start).copied() else { continue };
                 // Work in the background delays no I/O by itself.
                 if leg.background {
+                    issue = issue.or(Some(gate));
                     continue;
                 }
                 if full + leg.chance > 1.0 + 1e-9 {
@@ -140,11 +156,56 @@ impl MachineLoads {
             let all: f64 = ways.iter().map(|way| way.share).sum();
             ways.iter_mut().for_each(|way| way.share /= all.max(f64::MIN_POSITIVE));
         }
-        stages
+        (stages, issue)
+    }
+
+    /// I/Os a second of open loads that the threads and their processors serve in passes however long.
+    fn demands_bound(&self, processors: GateProcessors) -> f64 {
+        let feeds = self.feeds.iter().flatten();
+        let all: f64 = feeds.clone().map(|feed| feed.rate).sum();
+        let mut threads: BTreeMap<usize, f64> = BTreeMap::new();
+        for ((_, load), feed) in self.loads.iter().zip(feeds) {
+            for visit in load.stages.iter().flatten() {
+                let demand = feed.rate / all * visit.share * visit.demand;
+                *threads.entry(self.gates[visit.gate].thread).or_default() += demand;
+            }
+        }
+        let whole = threads.values().sum::<f64>() / f64::from(processors.count);
+        1.0 / threads.values().copied().fold(whole, f64::max).max(f64::MIN_POSITIVE)
+    }
+
+    /// The mean latency of each load, where all are open and come more slowly than closed ones of any depth: faster ones
+    /// gather in clumps until they are like these.
+    fn opened(&self, processors: GateProcessors, most: f64) -> Option<Vec<f64>> {
+        let feeds = self.feeds.as_ref()?;
+        let all: f64 = feeds.iter().map(|feed| feed.rate).sum();
+        if all >= OPEN_MOST * most {
+            return None;
+        }
+        let loads = self.loads.iter().zip(feeds).map(|((_, load), feed)| (load.clone(), *feed));
+        opened(processors, &self.gates, &loads.collect::<Vec<_>>())
+    }
+
+    /// Open loads: each I/O takes the latency that the threads give it, up to as many I/Os as they serve at most.
+    fn open_machine(
+        &self,
+        latencies: &[f64],
+        processors: GateProcessors,
+        busy: f64,
+    ) -> Option<Machine> {
+        let (feeds, most) = (self.feeds.as_ref()?, self.demands_bound(processors));
+        let all: f64 = feeds.iter().map(|feed| feed.rate).sum();
+        let stays: f64 = feeds.iter().zip(latencies).map(|(feed, time)| feed.rate * time).sum();
+        let (servers, mean) = ((most * stays / all).max(1.0), stays / all);
+        let customers: u32 = self.loads.iter().map(|(_, load)| load.customers).sum();
+        let speeds = (1..=customers.min(PRESENT_MOST)).map(|n| f64::from(n).min(servers)).collect();
+        let times = self.loads.iter().zip(latencies).map(|((number, _), time)| (*number, *time));
+        let busy = busy * (all / most).min(1.0);
+        (mean > 0.0).then(|| Machine { kind: SiteKind::Flow(speeds), busy, times: times.collect() })
     }
 
     /// The rates with `present` I/Os, which belong to the loads in proportion to what they may have outstanding.
-    fn at(&self, processors: u32, present: u32) -> (f64, Vec<f64>, f64) {
+    fn at(&self, processors: GateProcessors, present: u32) -> (f64, Vec<f64>, f64) {
         let all: u64 = self.loads.iter().map(|(_, load)| u64::from(load.customers)).sum();
         let mut shared: u64 = 0;
         let mut before: u64 = 0;
@@ -163,7 +224,7 @@ impl MachineLoads {
         (solved.rates.iter().sum(), solved.rates, solved.busy)
     }
 
-    fn solve(&self, processors: u32, colours: &[u64]) -> Option<Machine> {
+    fn solve(&self, processors: GateProcessors, colours: &[u64]) -> Option<Machine> {
         let all: u32 = self.loads.iter().map(|(_, load)| load.customers).sum();
         if all == 0 {
             return None;
@@ -185,6 +246,12 @@ impl MachineLoads {
         let (rate, rates, busy) = self.at(processors, all);
         let whole = f64::from(all) / rate;
         cycles.push((f64::from(all), whole));
+        let most = cycles.iter().map(|(present, cycle)| present / cycle).fold(rate, f64::max);
+        if let Some(latencies) = self.opened(processors, most)
+            && let Some(machine) = self.open_machine(&latencies, processors, busy)
+        {
+            return Some(machine);
+        }
         let alone = cycles.first().map_or(whole, |(_, cycle)| *cycle);
         let speed = |present: u32| {
             let present = f64::from(present);

@@ -87,7 +87,12 @@ pub fn carried(
     for number in (0..open.len()).filter(|number| open[*number]) {
         let all = limits.of(Part::Load(number), &mut known);
         let load = &lumped.loads[number];
-        let full = |spot: &usize| sums.utilization(lumped, *spot) >= ENDLESS;
+        let full = |spot: &usize| match &lumped.spots[*spot].kind {
+            SiteKind::Flow(speeds) => {
+                sums.busy[*spot] >= ENDLESS * speeds.iter().copied().fold(0.0, f64::max)
+            }
+            _ => sums.utilization(lumped, *spot) >= ENDLESS,
+        };
         let stations = |spot: &&usize| !matches!(lumped.spots[**spot].kind, SiteKind::Pool(_));
         let endless = load.locals.iter().filter(stations).any(full);
         let pools = load.sections.iter().map(|section| &known[&Part::Pool(section.spot)]);

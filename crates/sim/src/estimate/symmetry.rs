@@ -204,7 +204,10 @@ fn of_sites(network: &Network, sites: &Sites) -> Vec<u64> {
             Station::Batch { count, within } => {
                 colours.push(mix(mix(6, u64::from(*count)), within.0));
             }
-            Station::Processors { count } => colours.push(mix(8, u64::from(*count))),
+            Station::Processors { count, halt } => {
+                let idle = halt.map_or([0, 0], |halt| [halt.after.0, halt.wake.0]);
+                colours.push(idle.into_iter().fold(mix(8, u64::from(*count)), mix));
+            }
             Station::Gated(of) => {
                 let costs = [of.pass.0, of.wake.0, of.spin.0];
                 let on = mix(9, u64::from(of.processors.0));
@@ -296,6 +299,7 @@ impl<'a> RouteReader<'a> {
             Hop::Fork { route } => self.fork(route),
             Hop::Together { routes } => self.nested(slices(routes), 17),
             Hop::As { dir } => self.touch(None, 18 + *dir as u64),
+            Hop::Submit => self.touch(None, 29),
         }
     }
 

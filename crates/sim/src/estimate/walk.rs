@@ -207,6 +207,8 @@ impl Walker<'_> {
                 self.walk.together.push(ranges);
             }
             Hop::As { dir } => at.dir = *dir,
+            // Latency counts from here.
+            Hop::Submit => self.walk.legs.iter_mut().for_each(|leg| leg.background = true),
         }
     }
 

@@ -88,8 +88,8 @@ impl<'a> Issue<'a, '_> {
                     // Never drawn.
                     true => Vec::new(),
                     false => {
-                        let mut route = self.program(*way, &mut thread);
-                        route.extend_from_slice(&issues);
+                        let mut route = issues.clone();
+                        route.append(&mut self.program(*way, &mut thread));
                         route.append(&mut self.route(*way, (dir, *forced), sizes));
                         route
                     }
@@ -142,14 +142,12 @@ impl<'a> Issue<'a, '_> {
         spec
     }
 
-    /// An I/O of an open loop takes a pass of its initiator's thread to be issued, beside its way: service time counts from
-    /// the moment of submission. In a closed loop the pass that ends an I/O issues the next.
-    fn issue_pass(&mut self, group: &str, spec: &Spec) -> Vec<Hop> {
-        let Arrivals::Open { limit, .. } = spec.arrivals else { return Vec::new() };
+    /// An I/O of an open loop takes a pass of its initiator's thread to be issued, which the clock wakes: service time counts
+    /// from the moment of submission, response time from before it. In a closed loop the pass that ends an I/O issues the next.
+    fn issue_pass(&self, group: &str, spec: &Spec) -> Vec<Hop> {
+        let Arrivals::Open { .. } = spec.arrivals else { return Vec::new() };
         let Some(thread) = self.front.initiator(group) else { return Vec::new() };
-        let pool = self.draft.network().pool(Pool { tokens: limit.max(1) });
-        let route = vec![Hop::visit(thread, Law::ZERO), Hop::Give { pool, tokens: 1 }];
-        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: route.into() }]
+        vec![Hop::visit(thread, Law::ZERO), Hop::Submit]
     }
 
     fn copier(&mut self, copier: &Copier<'a>) -> LoadId {

@@ -125,6 +125,8 @@ fn walk(route: &[Hop], network: &Network, seen: &mut Seen) {
                 seen.pools.insert(pool.0);
             }
             Hop::As { .. } => seen.turn(),
+            // What its source did before is not the I/O.
+            Hop::Submit => seen.now.clear(),
             // An I/O takes one of the arms: the one with the most visits.
             Hop::Branch { arms, .. } => {
                 let before = seen.now.clone();

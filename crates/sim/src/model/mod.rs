@@ -19,7 +19,7 @@ pub use law::{Law, Table};
 pub use load::{Begin, Class, Load, Operations, Source};
 pub use route::{Demand, Hop};
 pub use selector::{Policy, Selector};
-pub use station::{Full, Gated, PRIORITIES, Parts, Pool, Station};
+pub use station::{Full, Gated, Halting, PRIORITIES, Parts, Pool, Station};
 pub use stripe::{
     DiskParts, RaidAccess, RaidGroup, RaidLevel, RaidVisit, StripeChoice, StripeStart,
 };

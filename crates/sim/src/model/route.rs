@@ -129,6 +129,9 @@ pub enum Hop {
         /// Which.
         dir: Dir,
     },
+    /// Counts as issued from here on, so that its latency has what comes after, and its response time all: the source issues
+    /// I/Os by work of its own. At most once on a route, outside of its branches and copies.
+    Submit,
 }
 
 impl Hop {

@@ -54,10 +54,22 @@ pub enum Station {
     Processors {
         /// How many, at least 1.
         count: u32,
+        /// What an idle one does; `None`: it polls for work.
+        halt: Option<Halting>,
     },
     /// A queue of a thread, with gated batch service: a pass of the thread takes all I/Os that are present when it begins,
     /// lasts as long as their demands together and the costs of [`Gated`], and they leave at its end, or in parts.
     Gated(Gated),
+}
+
+/// A processor that has been idle for a while halts: a virtual one until its hypervisor runs it again, a real one in a deep idle
+/// state. Of several the one that was last at work is woken first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halting {
+    /// How long it is idle before that.
+    pub after: Ps,
+    /// What waking takes more then.
+    pub wake: Ps,
 }
 
 /// A thread's queue, and what a pass over it costs besides the demands of its I/Os.

@@ -149,7 +149,7 @@ impl ElementCounters {
             Station::Queue { servers, .. }
             | Station::Sharing { servers }
             | Station::Sorted { servers, .. } => f64::from(*servers),
-            Station::Processors { count } => f64::from(*count),
+            Station::Processors { count, .. } => f64::from(*count),
             // Nobody waits, and nothing can be full.
             _ => return Some(ElementCounts { waiting: 0.0, ..seen }),
         };

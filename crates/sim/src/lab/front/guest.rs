@@ -5,7 +5,7 @@
 //! those of the hypervisor, unless it says that they share them (`guests_share_cores`). Queue limits are held until the
 //! I/O is back, as drivers hold them.
 
-use super::threads::Threads;
+use super::threads::{Threads, halting};
 use super::{FrontBuilder, defaults, work};
 use crate::Ps;
 use crate::lab::sheet::Sheet;
@@ -70,11 +70,12 @@ impl<'a> FrontBuilder<'a> {
         let station = self.draft.station(
             hop,
             match passes {
-                true => Station::Processors { count: cores },
+                true => Station::Processors { count: cores, halt: halting(&hypervisor) },
                 false => Station::many(cores),
             },
         );
-        match Threads::of(&hypervisor, station, cores, self.issuing().len()) {
+        let load = (self.issuing().len(), self.in_flight());
+        match Threads::of(&hypervisor, station, cores, load) {
             Some(threads) => {
                 self.threads.insert(&of.device, threads);
                 self.extrapolation(of, &hypervisor);

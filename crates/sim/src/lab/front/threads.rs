@@ -15,7 +15,8 @@ use super::{FrontBuilder, work};
 use crate::Ps;
 use crate::lab::draft::Draft;
 use crate::lab::sheet::Sheet;
-use crate::model::{Gated, Hop, Parts, Pool, PoolId, Station, StationId};
+use crate::model::{Gated, Halting, Hop, Parts, Pool, PoolId, Station, StationId};
+use scenario::DiskLoad;
 use scenario::topology::{Hop as Stop, HopId, HopKind};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,12 +66,13 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Those of a host with these figures, on which so many VMs issue I/Os; `None` where I/Os cost it no passes.
+    /// Those of a host with these figures, on which so many VMs issue I/Os, with so many bytes in flight at most; `None` where
+    /// I/Os cost it no passes.
     pub fn of(
         hypervisor: &Sheet,
         processors: StationId,
         cores: u32,
-        issuing: usize,
+        (issuing, in_flight): (usize, f64),
     ) -> Option<Threads> {
         let pass = hypervisor.time("pass_time")?;
         let some_idle = issuing < cores as usize;
@@ -78,7 +80,13 @@ impl Threads {
         let ends = |both: f64| [both * (1.0 - share), both * share];
         let together = hypervisor.per_byte("cpu_per_byte").unwrap_or(0.0);
         let apart = hypervisor.per_byte("cpu_per_byte_apart").unwrap_or(together);
-        let byte = together + share_apart(issuing, cores) * (apart - together);
+        let cached = together + share_apart(issuing, cores) * (apart - together);
+        // A byte that has left the caches costs more at whichever end.
+        let held = in_flight / issuing.min(cores as usize).max(1) as f64;
+        let uncached =
+            hypervisor.bytes("cache").map_or(0.0, |cache| share_uncached(held, cache as f64));
+        let more = hypervisor.per_byte("cpu_per_byte_uncached").unwrap_or(0.0);
+        let byte = cached + uncached * more;
         Some(Threads {
             processors,
             cores,
@@ -117,15 +125,26 @@ impl Threads {
     }
 }
 
+/// What an idle processor of a host with these figures does.
+pub fn halting(hypervisor: &Sheet) -> Option<Halting> {
+    let of = |figure| hypervisor.time(figure).map(Ps::from_secs_f64);
+    Some(Halting { after: of("halt_time")?, wake: of("halt_wake_time")? })
+}
+
 /// How often the two ends of a session run on different processors, so that each reads what the other has in its caches: always
-/// where processors are left, never where each VM has one of its own, whose threads stay together, and by chance where they
-/// have to share.
+/// where processors are left, never where each VM has one of its own, whose threads stay together. Where they have to share,
+/// half as often as by chance: a scheduler runs a thread where it was woken, and moves it when a processor has nothing to do.
 fn share_apart(issuing: usize, cores: u32) -> f64 {
     match issuing.cmp(&(cores as usize)) {
         Ordering::Less => 1.0,
         Ordering::Equal => 0.0,
-        Ordering::Greater => 1.0 - 1.0 / f64::from(cores.max(1)),
+        Ordering::Greater => (1.0 - 1.0 / f64::from(cores.max(1))) / 2.0,
     }
+}
+
+/// How many of the bytes that a processor has in flight do not fit into its caches.
+fn share_uncached(in_flight: f64, cache: f64) -> f64 {
+    if in_flight > cache { 1.0 - cache / in_flight } else { 0.0 }
 }
 
 impl<'a> FrontBuilder<'a> {
@@ -133,6 +152,27 @@ impl<'a> FrontBuilder<'a> {
     pub(super) fn issuing(&self) -> BTreeSet<&'a str> {
         let loads = self.atlas.step.disk_loads();
         loads.flat_map(|load| load.on.iter().map(|name| member(name))).collect()
+    }
+
+    /// Bytes that closed loops have in flight, at most.
+    pub(super) fn in_flight(&self) -> f64 {
+        let bytes = |spec: &Spec| {
+            let sizes = [Dir::Read, Dir::Write].map(|dir| sizes(spec, dir));
+            let weight: f64 = sizes.iter().flatten().map(|(_, weight)| weight).sum();
+            let sum: f64 =
+                sizes.iter().flatten().map(|(size, weight)| f64::from(*size) * weight).sum();
+            sum / weight.max(f64::MIN_POSITIVE)
+        };
+        let of = |load: &DiskLoad| {
+            let spec = &load.workload.spec;
+            match spec.arrivals {
+                Arrivals::Closed { depth, .. } => {
+                    f64::from(depth) * bytes(spec) * load.on.len() as f64
+                }
+                Arrivals::Open { .. } => 0.0,
+            }
+        };
+        self.atlas.step.disk_loads().map(|load| of(&load)).sum()
     }
 
     /// The initiator thread of a VM on a machine with threads.

@@ -274,7 +274,7 @@ fn station(network: &Network, station: &Station) -> Result<(), String> {
             Err("a batch of 0 I/Os; give it a count of at least 1".to_owned())
         }
         Station::Batch { .. } => Ok(()),
-        Station::Processors { count: 0 } => Err("no processors; give it at least 1".to_owned()),
+        Station::Processors { count: 0, .. } => Err("no processors; give it at least 1".to_owned()),
         Station::Processors { .. } => Ok(()),
         Station::Gated(of) => {
             let found = network.stations.get(of.processors.0 as usize);

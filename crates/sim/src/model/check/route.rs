@@ -193,7 +193,7 @@ impl RouteCheck<'_> {
                 }
                 Ok(())
             }
-            Hop::As { .. } => Ok(()),
+            Hop::As { .. } | Hop::Submit => Ok(()),
         }
     }
 
@@ -326,6 +326,7 @@ fn rests(hop: &Hop) -> bool {
             | Hop::Skip { .. }
             | Hop::SkipHeld { .. }
             | Hop::As { .. }
+            | Hop::Submit
             | Hop::Fork { .. }
     )
 }

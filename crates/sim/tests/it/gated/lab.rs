@@ -1,6 +1,6 @@
 //! A lab on the machine that carries both ends: its threads, and the ports that are token buckets, by closed forms.
 
-use super::{near, simulated};
+use super::{near, responses, simulated};
 use scenario::Source;
 use sim::estimate::estimate;
 use sim::plant::Plant;
@@ -100,13 +100,47 @@ fn bytes_cost_more_between_two_processors() {
     let alone = 1.0 / (2.0 * wake + pass + each + 0.9e-9 * 65_536.0);
     // No processor is idle when a thread wakes, so that no waking is seen: each VM has one of its own.
     let two = 2.0 / (pass + each + byte * 65_536.0);
-    // Four share two processors: a thread that wakes is the other end's neighbour every other time.
-    let four = 2.0 / (pass + each + (byte + 0.9e-9) / 2.0 * 65_536.0);
+    // Four share two processors: half as often as by chance, every other time, a thread wakes on the other one.
+    let four = 2.0 / (pass + each + (byte + (0.9e-9 - byte) / 4.0) * 65_536.0);
     for (vms, truth, within) in [(1, alone, 0.01), (2, two, 0.06), (4, four, 0.06)] {
         let plant = plant(vms, "", "block = \"64KiB\"\ndepth = 1", apart);
         near(&format!("simulated {vms}"), simulated(&plant.network, 0.2).0, truth, within);
         near(&format!("estimated {vms}"), estimate(&plant).iops, truth, within);
     }
+}
+
+/// Of 64 KiB in flight on a processor half does not fit into 32 KiB of caches.
+#[test]
+fn bytes_cost_more_once_they_exceed_the_caches() {
+    let caches = r#"
+  { name = "cache", value = "32KiB", source = "a test", kind = "assumed" },
+  { name = "cpu_per_byte_uncached", value = "0.4 ns/B", source = "a test", kind = "assumed" },"#;
+    let [wake, pass, each, byte] = COSTS;
+    let served = pass + 8.0 * (each + (byte + 0.2e-9) * 8192.0);
+    for (vms, truth, within) in [(1, 8.0 / (2.0 * wake + served), 0.01), (2, 16.0 / served, 0.03)] {
+        let plant = plant(vms, "", "block = \"8KiB\"\ndepth = 8", caches);
+        near(&format!("simulated {vms}"), simulated(&plant.network, 0.2).0, truth, within);
+        near(&format!("estimated {vms}"), estimate(&plant).iops, truth, within);
+    }
+    // What fits costs no more.
+    let plant = plant(1, "", "block = \"8KiB\"\ndepth = 4", caches);
+    near("within", simulated(&plant.network, 0.2).0, 4.0 / cycle(4.0, 8192.0), 0.01);
+}
+
+/// An I/O every 5 ms finds both processors halted: its target wakes late. Its initiator does as well, before it issues it, which
+/// only the response time has.
+#[test]
+fn processors_halt_between_ios() {
+    let halts = r#"
+  { name = "halt_time", value = "100us", source = "a test", kind = "assumed" },
+  { name = "halt_wake_time", value = "35us", source = "a test", kind = "assumed" },"#;
+    let plant = plant(1, "", "block = \"8KiB\"\nrate = \"200 IOPS\"\nlimit = 8", halts);
+    let truth = cycle(1.0, 8192.0) + 35e-6;
+    near("latency", simulated(&plant.network, 20.0).1, truth, 0.02);
+    let [wake, pass, ..] = COSTS;
+    let responds = truth + wake + 35e-6 + pass / 2.0;
+    near("response", responses(&plant.network, 20.0), responds, 0.02);
+    near("estimated", estimate(&plant).latency().expect("a latency"), truth, 0.02);
 }
 
 /// A port that is full gives its rate; one that is not costs nothing, whatever its wire would take.

@@ -6,11 +6,14 @@ the thread slept and a processor was idle. Where none is idle the thread waits f
 `spin` an initiator that expects to wait for less than that polls on its processor instead of sleeping. It looks at the clock
 when it runs again, so that a wait in which it slept includes its waking.
 
+With `halt`, a time and a cost, an idle processor halts after that time, and waking it costs so much more. Of several idle ones
+the one that was at work last is woken.
+
 With `part` a target's pass sends its answers in parts: so many I/Os leave as soon as they are served, and it goes on.
 
 Closed loops: `depth` I/Os a VM. Open ones (`rate`): Poisson arrivals at the target's queue, which end there; or at an
-initiator (`trip`), which issues each by a pass without work of its own while the target has it already, and takes its
-answer. It polls for answers alone: with nothing under way it sleeps, and that counts for no expectation.
+initiator (`trip`), which issues each by a pass without work of its own, and takes its answer. It polls for answers alone: with
+nothing under way it sleeps, and that counts for no expectation. A trip has two times: since it was issued, and since it came.
 
 Prints one line a case: its parameters, I/Os a second, mean microseconds. Only the standard library; seeded.
 """
@@ -36,7 +39,8 @@ class Queue:
 
 
 class Machine:
-    def __init__(self, processors, s, c, law, rng):
+    def __init__(self, processors, s, c, law, rng, halt=None):
+        self.halt, self.resting = halt, [0.0] * processors
         self.free, self.s, self.c, self.law, self.rng = processors, s, c, law, rng
         self.clock, self.agenda, self.order = 0.0, [], 0
         self.turn = []
@@ -46,6 +50,16 @@ class Machine:
     def later(self, delay, what, *args):
         self.order += 1
         heapq.heappush(self.agenda, (self.clock + delay, self.order, what, args))
+
+    def occupy(self):
+        """Takes an idle processor; the additional cost of waking it."""
+        self.free -= 1
+        rested = self.clock - self.resting.pop()
+        return self.halt[1] if self.halt and rested >= self.halt[0] else 0.0
+
+    def vacate(self):
+        self.free += 1
+        self.resting.append(self.clock)
 
     def hopes(self, queue):
         """Whether it waits for an answer."""
@@ -61,8 +75,7 @@ class Machine:
             if queue.thread in self.threads_at_work:
                 self.line_up(queue)
             elif self.free > 0:
-                self.free -= 1
-                self.work(queue, queue.wake)
+                self.work(queue, queue.wake + self.occupy())
             elif self.pollers:
                 other = self.pollers.pop(0)
                 other.state = "sleeps"
@@ -115,12 +128,12 @@ class Machine:
         self.threads_at_work.discard(queue.thread)
         queue.idle_from = self.clock
         others = bool(self.turn)
-        self.free += 1
+        self.vacate()
         if queue.waiting:
             self.line_up(queue)
         elif queue.expects < queue.spin and self.hopes(queue) and not others:
             queue.state = "polls"
-            self.free -= 1
+            self.occupy()
             self.pollers.append(queue)
             queue.timer += 1
             self.later(queue.spin, self.polled, queue, queue.timer)
@@ -132,7 +145,7 @@ class Machine:
         if queue.state == "polls" and queue.timer == timer:
             queue.state = "sleeps"
             self.pollers.remove(queue)
-            self.free += 1
+            self.vacate()
 
     def next(self):
         at = 0
@@ -140,7 +153,7 @@ class Machine:
             if self.turn[at].thread in self.threads_at_work:
                 at += 1
                 continue
-            self.free -= 1
+            self.occupy()
             self.work(self.turn.pop(at), 0.0)
 
     def run(self, until):
@@ -157,8 +170,8 @@ def measure(machine, warm, measured):
     return len(machine.done) / measured, sum(machine.done) / max(len(machine.done), 1)
 
 
-def closed(vms, depth, processors, targets, w, s, c, spin, law, seed, part=0):
-    machine = Machine(processors, s * MICROS, c * MICROS, law, random.Random(seed))
+def closed(vms, depth, processors, targets, w, s, c, spin, law, seed, part=0, halt=None):
+    machine = Machine(processors, s * MICROS, c * MICROS, law, random.Random(seed), halt)
     machine.done = []
     for vm in range(vms):
         far = Queue(f"target {vm}", f"target {vm % targets}", w * MICROS, 0.0, None, part)
@@ -190,30 +203,34 @@ def opened(rate, w, s, c, seed):
     return measure(machine, 0.1, 100_000 / rate)
 
 
-def trips(rate, w, s, c, spin, seed):
+def trips(rate, w, s, c, spin, seed, halt=None):
     rng = random.Random(seed)
-    machine = Machine(2, s * MICROS, c * MICROS, "uniform", rng)
-    machine.done = []
+    machine = Machine(2, s * MICROS, c * MICROS, "uniform", rng, halt)
+    machine.done, responses = [], []
     near = Queue("initiator", "initiator", w * MICROS, spin * MICROS, None)
     near.under_way = 0
 
-    def ended(began):
-        if began is None:
+    def ended(io):
+        came, issued = io
+        if issued is None:
             near.under_way += 1
+            machine.put(far, (came, machine.clock))
         else:
             near.under_way -= 1
-            machine.done.append(machine.clock - began)
+            machine.done.append(machine.clock - issued)
+            responses.append(machine.clock - came)
 
     near.then = ended
-    far = Queue("target", "target", w * MICROS, 0.0, lambda began: machine.put(near, began))
+    far = Queue("target", "target", w * MICROS, 0.0, lambda io: machine.put(near, io))
 
     def arrive():
-        machine.put(near, None, 0.0)
-        machine.put(far, machine.clock)
+        machine.put(near, (machine.clock, None), 0.0)
         machine.later(rng.expovariate(rate), arrive)
 
     machine.later(0.0, arrive)
-    return measure(machine, 2_000 / rate, 60_000 / rate)
+    iops, mean = measure(machine, 2_000 / rate, 60_000 / rate)
+    responses = responses[-len(machine.done) :]
+    return iops, mean, sum(responses) / len(responses)
 
 
 def main():
@@ -229,10 +246,10 @@ def main():
                     if spin > 0 and vms > 1:
                         continue
                     iops, mean = closed(vms, depth, 2, 2, w, s, c, spin, "uniform", depth)
-                    print("closed", name, vms, depth, 2, w, s, c, spin, 0, f"{iops:.0f} {mean / MICROS:.2f}")
+                    print("closed", name, vms, depth, 2, w, s, c, spin, 0, 0.0, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
         for vms, depth, processors in ((1, 1, 1), (1, 16, 1), (4, 8, 4), (3, 5, 2)):
             iops, mean = closed(vms, depth, processors, processors, w, s, c, 0.0, "uniform", depth)
-            print("closed", name, vms, depth, processors, w, s, c, 0.0, 0, f"{iops:.0f} {mean / MICROS:.2f}")
+            print("closed", name, vms, depth, processors, w, s, c, 0.0, 0, 0.0, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
         for spin, part, vms, depth in (
             (0.0, 1, 1, 2),
             (0.0, 1, 1, 8),
@@ -248,14 +265,29 @@ def main():
             (0.0, 8, 4, 64),
         ):
             iops, mean = closed(vms, depth, 2, 2, w, s, c, spin, "uniform", depth, part)
-            print("closed", name, vms, depth, 2, w, s, c, spin, part, f"{iops:.0f} {mean / MICROS:.2f}")
+            print("closed", name, vms, depth, 2, w, s, c, spin, part, 0.0, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
+        for after, more, spin, vms, depth in (
+            (5.0, 20.0, 0.0, 1, 1),
+            (5.0, 20.0, 50.0, 1, 8),
+            (12.0, 8.0, 0.0, 1, 4),
+            (40.0, 30.0, 0.0, 1, 16),
+            (5.0, 20.0, 0.0, 2, 1),
+            (10.0, 15.0, 0.0, 2, 4),
+        ):
+            halt = (after * MICROS, more * MICROS)
+            iops, mean = closed(vms, depth, 2, 2, w, s, c, spin, "uniform", depth, 0, halt)
+            times = f"{iops:.0f} {mean / MICROS:.2f}"
+            print("closed", name, vms, depth, 2, w, s, c, spin, 0, after, more, times)
     for rate, w, s, c in ((10_000, 30.0, 4.0, 1.5), (60_000, 30.0, 4.0, 1.5), (300_000, 10.0, 5.0, 2.0)):
         iops, mean = opened(rate, w, s, c, 7)
         print("open", "-", 1, 1, rate, w, s, c, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
     for rate in (500, 6_000, 30_000, 90_000):
         for w, s, c, spin in ((10.0, 4.0, 2.0, 50.0), (25.0, 5.0, 1.5, 50.0), (25.0, 5.0, 1.5, 0.0)):
-            iops, mean = trips(rate, w, s, c, spin, 11)
-            print("trip", "-", 1, 2, rate, w, s, c, spin, f"{iops:.0f} {mean / MICROS:.2f}")
+            for after, more in ((0.0, 0.0), (100.0, 25.0), (30.0, 12.0)):
+                halt = (after * MICROS, more * MICROS) if more else None
+                iops, mean, response = trips(rate, w, s, c, spin, 11, halt)
+                times = f"{mean / MICROS:.2f} {response / MICROS:.2f}"
+                print("trip", "-", 1, 2, rate, w, s, c, spin, after, more, f"{iops:.0f} {times}")
 
 
 if __name__ == "__main__":

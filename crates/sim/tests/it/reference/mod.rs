@@ -97,7 +97,7 @@ fn invariants(network: &Network, snapshot: &Snapshot) {
             | Station::Sorted { servers, .. } => *servers,
             Station::Delay | Station::Batch { .. } => u32::MAX,
             Station::Links { .. } | Station::Gated(_) => 1,
-            Station::Processors { count } => *count,
+            Station::Processors { count, .. } => *count,
         };
         assert!(tally.busy + tally.blocked <= u128::from(servers) * span, "busier than always");
         assert!(tally.busy + tally.blocked <= tally.present);

@@ -436,7 +436,7 @@ impl World {
                 self.free[pool] -= tokens;
                 who.borrow_mut().held[pool] += tokens;
             }
-            Hop::As { .. } => {}
+            Hop::As { .. } | Hop::Submit => {}
             Hop::Visit { station, .. } => return self.visit(station.0 as usize, who),
             Hop::Spread { first, count, .. } => {
                 let load = who.borrow().load;
