@@ -200,6 +200,12 @@ impl Fitter {
         Ok(least::cost(&self.residuals(&all, &at)?))
     }
 
+    /// The least cost with one of the fit's figures at its starting value.
+    pub fn cost_without(&mut self, fit: &Fit, j: usize) -> Result<f64, CalibrateError> {
+        let free: Vec<usize> = fit.free.iter().copied().filter(|k| *k != j).collect();
+        Ok(self.fit_weighed(&free, None)?.cost)
+    }
+
     /// The fit's derivatives with one of its figures changed.
     pub fn look_with(&mut self, fit: &Fit, j: usize, x: f64) -> Result<Fit, CalibrateError> {
         let at = |k: &usize| if *k == j { x } else { fit.at[*k] };

@@ -14,6 +14,8 @@ use scenario::Dimension;
 const VAGUE: f64 = 0.5;
 /// From this condition number on, the columns of two figures count as proportional.
 const ALIKE: f64 = 30.0;
+/// A logarithm so near to a bound is at it.
+const AT_BOUND: f64 = 1e-3;
 /// The least component in an eigenvector for a figure to be one of those that only matter together.
 const PART: f64 = 0.25;
 
@@ -24,16 +26,32 @@ pub(crate) enum Undetermined {
     Nothing(Option<f64>),
     /// It only matters together with these, by index.
     Together(Vec<usize>),
+    /// The fit drives it to the end of what is possible, this logarithm, although it matters there: the runs show something
+    /// else.
+    AtBound(f64),
     /// It matters too little for its value to be known: the standard error of its logarithm.
     Vague(f64),
 }
 
 /// The index of the figure that the runs determine least, and the reason, if they do not determine it.
-pub(crate) fn undetermined(fit: &Fit) -> Option<(usize, Undetermined)> {
+pub(crate) fn undetermined(
+    fit: &Fit,
+    parameters: &[FitParameter],
+) -> Option<(usize, Undetermined)> {
     let n = fit.free.len();
     let least = (0..n).min_by(|a, b| fit.matters(*a).total_cmp(&fit.matters(*b)))?;
     if fit.matters(least) < MATTERS {
         return Some((fit.free[least], Undetermined::Nothing(None)));
+    }
+    let is_at_bound = |j: &&usize| {
+        let (parameter, at) = (&parameters[**j], fit.at[**j]);
+        let (low, high) = parameter.bounds();
+        // One core, or a share of 100%, is an answer.
+        let may_be = matches!(parameter.dimension, Dimension::Count(..) | Dimension::Share);
+        !may_be && (at - low.ln()).min(high.ln() - at) < AT_BOUND
+    };
+    if let Some(j) = fit.free.iter().find(is_at_bound) {
+        return Some((*j, Undetermined::AtBound(fit.at[*j])));
     }
     let (condition, direction) = condition(fit);
     let errors: Vec<f64> = match fit.covariance() {
@@ -130,6 +148,12 @@ pub(crate) fn condition(fit: &Fit) -> (f64, Vec<f64>) {
 /// A run that would determine a figure.
 pub(crate) fn advice(of: &FitParameter) -> &'static str {
     match (of.figure, of.dimension) {
+        ("halt_time" | "halt_wake_time", _) => {
+            "measure open loops, at a hundredth and at a twentieth of the peak"
+        }
+        ("cpu_per_byte_uncached" | "cache", _) => {
+            "measure large blocks with few outstanding, and with so many that no cache holds them"
+        }
         (_, Dimension::PerByte) => {
             "measure at least two block sizes, with the larger one limited by the cost per byte rather than by a port"
         }
@@ -147,7 +171,7 @@ pub(crate) fn advice(of: &FitParameter) -> &'static str {
             "measure small blocks with many outstanding, so that processors rather than a port limit"
         }
         ("target_share", _) => {
-            "nothing that throughput and latency show: the two ends of a session take turns"
+            "measure blocks of 64 KiB and more with several outstanding, so that both ends work at once"
         }
         (_, Dimension::Share) => "measure a working set that is larger than the cache",
         _ => "measure large blocks, deep enough that throughput no longer grows",
@@ -165,6 +189,10 @@ pub(crate) fn reason(why: &Undetermined, of: &FitParameter, parameters: &[FitPar
             let names: Vec<&str> = others.iter().map(|j| parameters[*j].figure).collect();
             format!("the runs determine it only together with {}", names.join(" and "))
         }
+        Undetermined::AtBound(x) => format!(
+            "the fit drives it to {}, the end of what is possible, so that the runs show something else",
+            of.shown(x.exp())
+        ),
         Undetermined::Vague(error) => {
             let factor = (2.0 * error).min(20.0).exp();
             match factor < 1000.0 {

@@ -61,6 +61,13 @@ impl FitParameter {
 
     /// The range of the search.
     pub fn bounds(&self) -> (f64, f64) {
+        match self.figure {
+            // The least is what hypervisors and deep idle states begin with. A processor that halts earlier is one that
+            // wakes slowly, and one that wakes much later has been given to others.
+            "halt_time" => return (20e-6, 10e-3),
+            "halt_wake_time" => return (100e-9, 1e-3),
+            _ => {}
+        }
         match self.dimension {
             Dimension::Count(least, most) => (least.max(1) as f64, most as f64),
             Dimension::Time => (2e-9, 10.0),

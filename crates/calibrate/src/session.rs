@@ -21,6 +21,8 @@ use scenario::{Dimension, Medium, Part, Scenario, Source};
 use sim::plant::Assumption;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A figure with a greater standard error of its logarithm is not even known roughly.
+const ROUGH: f64 = 1.0;
 /// Confidence level of the intervals.
 const CONFIDENCE: f64 = 0.95;
 /// Steps that a warning lists.
@@ -251,6 +253,8 @@ struct SearchResult {
     undetermined: Vec<(usize, Undetermined)>,
     /// Figures with an effect on one side of a value only: logarithms of the ends of their intervals.
     one_sided: BTreeMap<usize, (f64, f64)>,
+    /// Figures that are known roughly, but not as they were: the same.
+    rough: BTreeMap<usize, (f64, f64)>,
 }
 
 /// Fits all figures, then drops the least determined one and fits again until all that are left are determined.
@@ -259,6 +263,7 @@ fn search(fitter: &mut Fitter) -> Result<SearchResult, CalibrateError> {
         fit: fitter.fit(&[], None)?,
         undetermined: Vec::new(),
         one_sided: BTreeMap::new(),
+        rough: BTreeMap::new(),
     };
     let mut free: Vec<usize> = (0..fitter.model.parameters.len()).collect();
     for aligned in [false, true] {
@@ -271,19 +276,27 @@ fn search(fitter: &mut Fitter) -> Result<SearchResult, CalibrateError> {
                     fitter.fit_aligned(near)?
                 }
             };
-            let Some((j, why)) = identifiability::undetermined(&found.fit) else { break };
+            let Some((j, why)) =
+                identifiability::undetermined(&found.fit, &fitter.model.parameters)
+            else {
+                break;
+            };
             let why = match why {
                 Undetermined::Nothing(_) => identifiability::reconsider(fitter, &found.fit, j)?,
                 other => other,
             };
-            match one_sided(fitter, &found.fit, j, &why)? {
-                Some(ends) => {
-                    // It stays where the fit drives it, so that it does not affect the others.
-                    fitter.rest[j] = found.fit.at[j];
-                    found.one_sided.insert(j, ends);
-                }
-                None => found.undetermined.push((j, why)),
+            let (one_sided, rough) = match one_sided(fitter, &found.fit, j, &why)? {
+                Some(ends) => (Some(ends), None),
+                None => (None, rough(fitter, &found.fit, j, &why)?),
+            };
+            // Either stays where the fit drives it, so that it does not affect the others.
+            if one_sided.or(rough).is_some() {
+                fitter.rest[j] = found.fit.at[j];
+            } else {
+                found.undetermined.push((j, why));
             }
+            found.one_sided.extend(one_sided.map(|ends| (j, ends)));
+            found.rough.extend(rough.map(|ends| (j, ends)));
             free.retain(|k| *k != j);
         }
     }
@@ -298,14 +311,20 @@ fn one_sided(
     j: usize,
     why: &Undetermined,
 ) -> Result<Option<(f64, f64)>, CalibrateError> {
-    if matches!(why, Undetermined::Together(_)) {
+    if matches!(why, Undetermined::Together(_) | Undetermined::AtBound(_)) {
         return Ok(None);
     }
     let variance = fit.variance().unwrap_or(1.0).max(1e-6);
     let t = quantile(CONFIDENCE, fit.freedom().max(1.0));
     let most = fit.cost + t * t * variance;
     let (start, end) = (fitter.rest[j], fit.at[j]);
-    if (start - end).abs() < 0.05 || fitter.cost_with(fit, j, start)? <= most {
+    let (low, high) = fitter.bounds(j);
+    let beyond = if start > end { low } else { high };
+    // One that shows beyond as well has two ends.
+    if (start - end).abs() < 0.05
+        || fitter.cost_with(fit, j, start)? <= most
+        || fitter.cost_with(fit, j, beyond)? > most
+    {
         return Ok(None);
     }
     let (mut outside, mut inside) = (start, end);
@@ -316,8 +335,26 @@ fn one_sided(
             false => inside = middle,
         }
     }
-    let (low, high) = fitter.bounds(j);
     Ok(Some(if start > end { (low, inside) } else { (inside, high) }))
+}
+
+/// The ends of the interval of a figure that the runs determine roughly, but well enough to refute its starting value, with
+/// which no other figures fit as well.
+fn rough(
+    fitter: &mut Fitter,
+    fit: &Fit,
+    j: usize,
+    why: &Undetermined,
+) -> Result<Option<(f64, f64)>, CalibrateError> {
+    let Undetermined::Vague(error) = *why else { return Ok(None) };
+    let variance = fit.variance().unwrap_or(1.0).max(1e-6);
+    let t = quantile(0.5 + CONFIDENCE / 2.0, fit.freedom().max(1.0));
+    if error > ROUGH || fitter.cost_without(fit, j)? <= fit.cost + t * t * variance {
+        return Ok(None);
+    }
+    let (low, high) = fitter.bounds(j);
+    let ends = (fit.at[j] - t * error, fit.at[j] + t * error);
+    Ok(Some((ends.0.max(low), ends.1.min(high))))
 }
 
 /// What a fit rests on.
@@ -385,9 +422,10 @@ fn figures(fitter: &Fitter, found: &SearchResult, drift: Option<Drift>) -> Vec<F
                 let reach = (t * error).hypot(drifts).hypot(misfit);
                 ((fit.at[j] - reach, fit.at[j] + reach), fit.matters(n), false)
             }
-            None => match found.one_sided.get(&j) {
-                Some(ends) => (*ends, 0.0, true),
-                None => continue,
+            None => match (found.one_sided.get(&j), found.rough.get(&j)) {
+                (Some(ends), _) => (*ends, 0.0, true),
+                (None, Some(ends)) => (*ends, 0.0, false),
+                (None, None) => continue,
             },
         };
         all.push(fitted(

@@ -1,7 +1,7 @@
 //! The machine of a run, whose threads serve their I/Os in passes: what rounds show of its drift, and which figures the
 //! runs cannot tell apart.
 
-use crate::support::{MACHINE, SERVER, fit, record};
+use crate::support::{HALTING, MACHINE, SERVER, fit, record};
 
 /// Four rounds on a machine that is slower by turns: the intervals of the costs hold in every round.
 #[test]
@@ -61,6 +61,33 @@ fn the_ends_of_a_session_are_told_apart_where_both_work_at_once() {
     let of = |figure| found.figures.iter().find(|of| of.figure == figure).expect("it is found");
     let share = of("target_share").base;
     assert!((share - 0.5).abs() < 0.06, "{share}");
+}
+
+/// Open loops of low rates tell how late a halted processor wakes, and after how long it halts. Without them neither is found:
+/// not with a value that another step happens to bear.
+#[test]
+fn open_loops_tell_when_processors_halt() {
+    let figures: Vec<&str> = HALTING.planted.iter().map(|of| of.figure).collect();
+    let found = HALTING.calibrate(1, &figures).calibration;
+    assert!(found.left_out.is_empty(), "{:#?}", found.left_out);
+    for planted in HALTING.planted {
+        let of = found.figures.iter().find(|of| of.figure == planted.figure).expect("it is found");
+        let off = of.base / planted.value - 1.0;
+        println!("{}: {off:+.3}", of.figure);
+        assert!(off.abs() < 0.15, "{}: {off:.3}: {found:#?}", of.figure);
+    }
+    // Closed loops, and one of which a hundredth finds a processor halted.
+    let cut = |text: String| {
+        let (before, after) = text.split_once("[[plan]]\nname = \"slow\"").expect("a plan");
+        let (_, more) = after.split_once("[[plan]]\nname = \"more\"").expect("a plan");
+        format!("{before}[[plan]]\nname = \"more\"{more}").replace("40000 IOPS", "80000 IOPS")
+    };
+    let dir = tempfile::tempdir().expect("a place");
+    let (actual, assumed) = (cut(HALTING.scenario(true)), cut(HALTING.scenario(false)));
+    let run = record(&dir.path().join("run.wsr"), &actual, &assumed, 3);
+    let found = fit(vec![run], &["box"], &figures).unwrap_or_else(|error| panic!("{error}"));
+    let left: Vec<&str> = found.calibration.left_out.iter().map(|of| of.figure.as_str()).collect();
+    assert_eq!(left, ["halt_time", "halt_wake_time"], "{:#?}", found.calibration);
 }
 
 /// What was fitted to stands in the part's file.

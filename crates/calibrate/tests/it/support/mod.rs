@@ -122,6 +122,87 @@ sweep = { block = ["8KiB", "64KiB"], depth = [1, 8, 32] }
 "#,
 };
 
+/// A machine whose processors halt, with closed loops and with open ones of several rates.
+pub const HALTING: Lab = Lab {
+    part: "box",
+    kind: "hypervisor",
+    given: &[
+        ("io_cores", "2"),
+        ("pass_time", "20us"),
+        ("cpu_per_io", "1us"),
+        ("cpu_per_byte", "0.2 ns/B"),
+    ],
+    planted: &[
+        planted("wake_time", 12e-6, "12us", "20us"),
+        planted("halt_time", 60e-6, "60us", "100us"),
+        planted("halt_wake_time", 20e-6, "20us", "15us"),
+    ],
+    text: r#"
+[[host]]
+name = "here"
+hypervisor = "box"
+[[array]]
+name = "store"
+part = "this-target"
+embedded = { ports = [{ name = "p1" }] }
+[[volume]]
+name = "disk"
+array = "store"
+size = "64MiB"
+[[vm]]
+name = "vm"
+host = "here"
+scsi = ["this-initiator"]
+disks = [{ lun = "store/disk" }]
+[workload.closed]
+random = 100
+block = "8KiB"
+[workload.slow]
+random = 100
+block = "8KiB"
+rate = "2000 IOPS"
+arrivals = "poisson"
+limit = 64
+[workload.some]
+random = 100
+block = "8KiB"
+rate = "10000 IOPS"
+arrivals = "poisson"
+limit = 64
+[workload.more]
+random = 100
+block = "8KiB"
+rate = "40000 IOPS"
+arrivals = "poisson"
+limit = 64
+[[plan]]
+name = "closed"
+workload = "closed"
+on = "vm"
+warmup = "100ms"
+measure = "1s"
+sweep = { depth = [1, 8, 32] }
+[[plan]]
+name = "slow"
+workload = "slow"
+on = "vm"
+warmup = "100ms"
+measure = "2s"
+[[plan]]
+name = "some"
+workload = "some"
+on = "vm"
+warmup = "100ms"
+measure = "1s"
+[[plan]]
+name = "more"
+workload = "more"
+on = "vm"
+warmup = "100ms"
+measure = "1s"
+"#,
+};
+
 /// An adapter whose chip limits small blocks, between a host and a memory array.
 pub const HBA: Lab = Lab {
     part: "card",
