@@ -365,9 +365,9 @@ fn reasons(text: &mut String, rows: &[Row]) -> Outcome<()> {
         false => writeln!(text, "No step is off by more than {:.0}%.\n", 100.0 * FAR)?,
         true => writeln!(
             text,
-            "\nThe model has threads that serve passes and processors that they share first come, first served. It has no\n\
-             other load on the machine, no scheduler that moves threads, and no caches; the drift between rounds shows\n\
-             how much these matter here.\n"
+            "\nThe model has threads that serve passes, processors that they share first come, first served and that halt, and\n\
+             caches of one size. It has no other load on the machine, and no hypervisor that stops it for milliseconds or moves\n\
+             its processors; the drift between rounds shows how much these matter here.\n"
         )?,
     }
     Ok(())
