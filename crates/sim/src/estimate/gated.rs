@@ -6,7 +6,9 @@ use super::mix::LoadMix;
 use super::sites::Sites;
 use super::symmetry::Colouring;
 use super::walk::{Averages, LegKind, walk};
-use crate::analytic::{Gate, GateFeed, GateLoad, GateProcessors, GateVisit, gated, opened};
+use crate::analytic::{
+    Gate, GateFeed, GateLoad, GateProcessors, GateVisit, OpenTimes, gated, opened,
+};
 use crate::model::{Network, Parts, Station};
 use std::collections::BTreeMap;
 
@@ -176,7 +178,7 @@ impl MachineLoads {
 
     /// The mean latency of each load, where all are open and come more slowly than closed ones of any depth: faster ones
     /// gather in clumps until they are like these.
-    fn opened(&self, processors: GateProcessors, most: f64) -> Option<Vec<f64>> {
+    fn opened(&self, processors: GateProcessors, most: f64) -> Option<OpenTimes> {
         let feeds = self.feeds.as_ref()?;
         let all: f64 = feeds.iter().map(|feed| feed.rate).sum();
         if all >= OPEN_MOST * most {
@@ -189,9 +191,8 @@ impl MachineLoads {
     /// Open loads: each I/O takes the latency that the threads give it, up to as many I/Os as they serve at most.
     fn open_machine(
         &self,
-        latencies: &[f64],
+        OpenTimes { latencies, busy }: &OpenTimes,
         processors: GateProcessors,
-        busy: f64,
     ) -> Option<Machine> {
         let (feeds, most) = (self.feeds.as_ref()?, self.demands_bound(processors));
         let all: f64 = feeds.iter().map(|feed| feed.rate).sum();
@@ -200,7 +201,8 @@ impl MachineLoads {
         let customers: u32 = self.loads.iter().map(|(_, load)| load.customers).sum();
         let speeds = (1..=customers.min(PRESENT_MOST)).map(|n| f64::from(n).min(servers)).collect();
         let times = self.loads.iter().zip(latencies).map(|((number, _), time)| (*number, *time));
-        let busy = busy * (all / most).min(1.0);
+        // In proportion to what is carried.
+        let busy = busy * most / all;
         (mean > 0.0).then(|| Machine { kind: SiteKind::Flow(speeds), busy, times: times.collect() })
     }
 
@@ -247,8 +249,8 @@ impl MachineLoads {
         let whole = f64::from(all) / rate;
         cycles.push((f64::from(all), whole));
         let most = cycles.iter().map(|(present, cycle)| present / cycle).fold(rate, f64::max);
-        if let Some(latencies) = self.opened(processors, most)
-            && let Some(machine) = self.open_machine(&latencies, processors, busy)
+        if let Some(times) = self.opened(processors, most)
+            && let Some(machine) = self.open_machine(&times, processors)
         {
             return Some(machine);
         }

@@ -97,7 +97,9 @@ pub fn carried(
         let endless = load.locals.iter().filter(stations).any(full);
         let pools = load.sections.iter().map(|section| &known[&Part::Pool(section.spot)]);
         let stuck = pools.into_iter().any(|of| of.waiting.is_none());
-        let (true, Some(waiting)) = (!endless && !stuck, all.waiting) else {
+        // No queue before a limit is that long.
+        let slow = load.mix.rate.is_some_and(|due| state.rates[number] < ENDLESS * due);
+        let (true, Some(waiting)) = (!endless && !stuck && !slow, all.waiting) else {
             out.carried[number] = false;
             continue;
         };
