@@ -8,7 +8,7 @@
 
 mod open;
 
-pub use open::{GateFeed, OpenTimes, opened};
+pub use open::{GateFeed, opened};
 
 use clock::Rng;
 use open::Feeds;

@@ -20,9 +20,7 @@ pub use bounds::{ThroughputBounds, asymptotic, balanced};
 pub use convolution::convolution;
 pub(crate) use fair::max_min_of;
 pub use fair::{LinkFlow, max_min};
-pub use gated::{
-    Gate, GateFeed, GateLoad, GateProcessors, GateRates, GateVisit, OpenTimes, gated, opened,
-};
+pub use gated::{Gate, GateFeed, GateLoad, GateProcessors, GateRates, GateVisit, gated, opened};
 pub use mva::mva;
 pub use open::{SteadyState, finite, many_servers, priorities, repairman, single_server};
 

@@ -6,9 +6,7 @@ use super::mix::LoadMix;
 use super::sites::Sites;
 use super::symmetry::Colouring;
 use super::walk::{Averages, LegKind, walk};
-use crate::analytic::{
-    Gate, GateFeed, GateLoad, GateProcessors, GateVisit, OpenTimes, gated, opened,
-};
+use crate::analytic::{Gate, GateFeed, GateLoad, GateProcessors, GateVisit, gated, opened};
 use crate::model::{Network, Parts, Station};
 use std::collections::BTreeMap;
 
@@ -178,7 +176,7 @@ impl MachineLoads {
 
     /// The mean latency of each load, where all are open and come more slowly than closed ones of any depth: faster ones
     /// gather in clumps until they are like these.
-    fn opened(&self, processors: GateProcessors, most: f64) -> Option<OpenTimes> {
+    fn opened(&self, processors: GateProcessors, most: f64) -> Option<Vec<f64>> {
         let feeds = self.feeds.as_ref()?;
         let all: f64 = feeds.iter().map(|feed| feed.rate).sum();
         if all >= OPEN_MOST * most {
@@ -191,18 +189,19 @@ impl MachineLoads {
     /// Open loads: each I/O takes the latency that the threads give it, up to as many I/Os as they serve at most.
     fn open_machine(
         &self,
-        OpenTimes { latencies, busy }: &OpenTimes,
+        latencies: &[f64],
         processors: GateProcessors,
+        most: f64,
     ) -> Option<Machine> {
-        let (feeds, most) = (self.feeds.as_ref()?, self.demands_bound(processors));
+        let (feeds, bound) = (self.feeds.as_ref()?, self.demands_bound(processors));
         let all: f64 = feeds.iter().map(|feed| feed.rate).sum();
         let stays: f64 = feeds.iter().zip(latencies).map(|(feed, time)| feed.rate * time).sum();
-        let (servers, mean) = ((most * stays / all).max(1.0), stays / all);
+        let (servers, mean) = ((bound * stays / all).max(1.0), stays / all);
         let customers: u32 = self.loads.iter().map(|(_, load)| load.customers).sum();
         let speeds = (1..=customers.min(PRESENT_MOST)).map(|n| f64::from(n).min(servers)).collect();
         let times = self.loads.iter().zip(latencies).map(|((number, _), time)| (*number, *time));
-        // In proportion to what is carried.
-        let busy = busy * most / all;
+        // Threads that serve more at once wake less often: what they can carry says how full they are, not how long they run.
+        let busy = bound / most;
         (mean > 0.0).then(|| Machine { kind: SiteKind::Flow(speeds), busy, times: times.collect() })
     }
 
@@ -249,8 +248,8 @@ impl MachineLoads {
         let whole = f64::from(all) / rate;
         cycles.push((f64::from(all), whole));
         let most = cycles.iter().map(|(present, cycle)| present / cycle).fold(rate, f64::max);
-        if let Some(times) = self.opened(processors, most)
-            && let Some(machine) = self.open_machine(&times, processors)
+        if let Some(latencies) = self.opened(processors, most)
+            && let Some(machine) = self.open_machine(&latencies, processors, most)
         {
             return Some(machine);
         }

@@ -153,7 +153,7 @@ fn used(lumped: &Lumped, sums: &SiteSums, spot: usize) -> f64 {
         // As busy as with all present, in proportion to what it carries.
         SiteKind::Flow(speeds) => {
             let most = speeds.iter().take(of.most.max(1.0) as usize).copied().fold(0.0, f64::max);
-            (sums.busy[spot] / most.max(f64::MIN_POSITIVE)).min(1.0) * of.at_work
+            ((sums.busy[spot] / most.max(f64::MIN_POSITIVE)).min(1.0) * of.at_work).min(1.0)
         }
         _ => sums.utilization(lumped, spot).min(1.0),
     }

@@ -75,21 +75,12 @@ impl Feeds {
     }
 }
 
-/// What the threads make of open loads.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenTimes {
-    /// The mean latency of each load, in seconds.
-    pub latencies: Vec<f64>,
-    /// The share of the processors that is in passes.
-    pub busy: f64,
-}
-
-/// The mean latency of each of these loads; `None` where the threads cannot keep up.
+/// The mean latency of each of these loads, in seconds; `None` where the threads cannot keep up.
 pub fn opened(
     processors: GateProcessors,
     gates: &[Gate],
     loads: &[(GateLoad, GateFeed)],
-) -> Option<OpenTimes> {
+) -> Option<Vec<f64>> {
     let with_issue = |(load, feed): &(GateLoad, GateFeed)| {
         let issue = feed.issue.map(|gate| GateVisit { gate, share: 1.0, demand: 0.0, part: 0 });
         let stages = issue.map(|visit| vec![visit]).into_iter().chain(load.stages.clone());
@@ -109,7 +100,7 @@ pub fn opened(
     recursion.feeds = Some(feeds);
     let look = |of: &Recursion<'_>| {
         let seconds = of.feeds.as_ref().map(|feeds| feeds.seconds(of.now)).unwrap_or_default();
-        (of.done.clone(), seconds, of.now, of.busy)
+        (of.done.clone(), seconds)
     };
     let mut start = None;
     for _ in 0..STEPS_MAX {
@@ -122,14 +113,11 @@ pub fn opened(
         }
         recursion.step();
     }
-    let (before, from, begin, at_work) = start?;
-    let (done, to, end, now_at_work) = look(&recursion);
-    let span = (end - begin).max(f64::MIN_POSITIVE);
-    let busy = (now_at_work - at_work) / span / f64::from(processors.count.max(1));
+    let (before, from) = start?;
+    let (done, to) = look(&recursion);
     let mean = |load: usize| {
         let ios = done[load] - before[load];
         (ios > 0.0).then(|| (to[load] - from[load]) / ios)
     };
-    let latencies: Option<Vec<f64>> = (0..loads.len()).map(mean).collect();
-    Some(OpenTimes { latencies: latencies?, busy: busy.min(1.0) })
+    (0..loads.len()).map(mean).collect()
 }

@@ -192,11 +192,11 @@ fn what_lies_beyond_the_fit_is_said() {
 /// An open loop that a machine carries, and one that it does not.
 #[test]
 fn overload_is_told() {
-    // Each I/O alone takes three passes and wakings: 77 us of the two processors.
+    // A closed loop of 64 has 402,000 a second.
     for (rate, limit, busy) in [
-        (10_000, 64, 0.385),
-        (150_000, 64, 0.8),
-        (390_000, 64, 0.99),
+        (10_000, 64, 0.025),
+        (150_000, 64, 0.373),
+        (390_000, 64, 0.97),
         (500_000, 64, 0.99),
         (900_000, 64, 0.99),
         (900_000, 1000, 0.99),
@@ -213,6 +213,6 @@ fn overload_is_told() {
             near(&what, told.latency().expect("a latency"), latency, 0.1);
         }
         let used = told.hops[at].utilization;
-        assert!((busy * 0.8..=1.0).contains(&used), "{what}: {used}");
+        assert!((used - busy).abs() < 0.02, "{what}: {used}");
     }
 }
