@@ -149,13 +149,16 @@ pub(crate) fn condition(fit: &Fit) -> (f64, Vec<f64>) {
 pub(crate) fn advice(of: &FitParameter) -> &'static str {
     match (of.figure, of.dimension) {
         ("halt_time" | "halt_wake_time", _) => {
-            "measure open loops, at a hundredth and at a twentieth of the peak"
+            "measure open loops of Poisson arrivals, at a hundredth and at a twentieth of the peak"
         }
         ("cpu_per_byte_uncached" | "cache", _) => {
             "measure large blocks with few outstanding, and with so many that no cache holds them"
         }
         (_, Dimension::PerByte) => {
             "measure at least two block sizes, with the larger one limited by the cost per byte rather than by a port"
+        }
+        ("wake_time" | "switch_time", _) => {
+            "measure few I/Os outstanding, with fewer VMs than processors and with as many"
         }
         ("cpu_per_packet", _) => "measure with offloads switched off, at two block sizes",
         ("cpu_per_packet_offload", _) => "measure at two MTUs or two block sizes",
@@ -170,7 +173,7 @@ pub(crate) fn advice(of: &FitParameter) -> &'static str {
         (_, Dimension::Time) => {
             "measure small blocks with many outstanding, so that processors rather than a port limit"
         }
-        ("target_share", _) => {
+        ("target_share" | "sender_share", _) => {
             "measure blocks of 64 KiB and more with several outstanding, so that both ends work at once"
         }
         (_, Dimension::Share) => "measure a working set that is larger than the cache",

@@ -52,14 +52,14 @@ fn intervals_include_the_drift_from_round_to_round() {
 }
 
 /// A session's two ends take turns while a pass sends its I/Os together, and only the sum of their costs shows; with several
-/// of 64 KiB they work at once, and the share of each shows.
+/// of 64 KiB they work at once, and what each does for the bytes shows.
 #[test]
 fn the_ends_of_a_session_are_told_apart_where_both_work_at_once() {
-    let figures = ["wake_time", "pass_time", "cpu_per_io", "cpu_per_byte", "target_share"];
+    let figures = ["wake_time", "pass_time", "cpu_per_io", "cpu_per_byte", "sender_share"];
     let found = MACHINE.calibrate(2, &figures).calibration;
     assert!(found.left_out.is_empty(), "{:#?}", found.left_out);
     let of = |figure| found.figures.iter().find(|of| of.figure == figure).expect("it is found");
-    let share = of("target_share").base;
+    let share = of("sender_share").base;
     assert!((share - 0.5).abs() < 0.06, "{share}");
 }
 

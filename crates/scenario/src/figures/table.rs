@@ -60,6 +60,12 @@ const HYPERVISOR: &[FigureDef] = &[
         "CPU time of a pass of the initiator's and one of the target's thread on this machine, whatever they serve.",
     ),
     figure("wake_time", Time, "Time until a sleeping thread runs on an idle processor."),
+    figure(
+        "cross_time",
+        Time,
+        "What a pass of both ends takes longer where they wake each other on another processor that is busy.",
+    ),
+    figure("switch_time", Time, "Time in which a processor changes from one thread to another."),
     figure("halt_time", Time, "How long a processor is idle before it halts."),
     figure("halt_wake_time", Time, "What `wake_time` is longer by on a halted processor."),
     figure(
@@ -74,7 +80,12 @@ const HYPERVISOR: &[FigureDef] = &[
         "What `cpu_per_byte` is longer by for bytes in flight that no cache holds.",
     ),
     figure("poll_time", Time, "How long an initiator's thread polls at most before it sleeps."),
-    figure("target_share", Share, "The target's share of the costs of a pass, an I/O and a byte."),
+    figure("target_share", Share, "The target's share of the costs of a pass and an I/O."),
+    figure(
+        "sender_share",
+        Share,
+        "The share of a byte's cost at the end that sends it: the target of a read, the initiator of a write.",
+    ),
     figure("fitted_depth_max", Count(1, 65_535), "The greatest depth its figures were fitted to."),
     figure("fitted_block_min", Size, "The smallest block size its figures were fitted to."),
     figure("fitted_block_max", Size, "The largest block size its figures were fitted to."),

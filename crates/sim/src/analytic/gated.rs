@@ -22,6 +22,8 @@ pub struct Gate {
     pub pass: f64,
     /// Of waking on an idle processor.
     pub wake: f64,
+    /// Of taking the processor of another thread.
+    pub switch: f64,
     /// How long it polls at most.
     pub spin: f64,
 }
@@ -44,8 +46,8 @@ pub struct GateVisit {
     pub share: f64,
     /// Seconds of service of each.
     pub demand: f64,
-    /// So many leave a pass before others are served; 0: all leave together.
-    pub part: u32,
+    /// So many fill a part, with which those leave whose last bytes it brings; 0: all leave together.
+    pub part: f64,
 }
 
 /// A closed load: so many I/Os circulate through its stages, one visit in each.
@@ -106,8 +108,10 @@ struct QueueState {
     /// What its pass has yet to serve, the first last; and what leaves next.
     batch: Vec<Clump>,
     served: Vec<Clump>,
-    /// A pass serves at least so many I/Os before any leave.
-    part_min: u32,
+    /// So many I/Os fill a part at least.
+    part_min: f64,
+    /// Parts that its pass has sent.
+    sent: f64,
     /// When its pass or its polling ends.
     due: f64,
     began: f64,
@@ -149,14 +153,20 @@ impl QueueState {
 
     /// Serves those of the pass that leave next; the seconds that it takes.
     fn serve_part(&mut self, chance: &mut Option<Rng>) -> f64 {
-        let (mut work, mut full) = (0.0, 0.0);
-        while let Some(clump) = self.batch.last_mut().filter(|_| full < 1.0 - 1e-9) {
-            let part = f64::from(clump.visit.part.max(self.part_min));
-            let ios = match clump.visit.part {
-                0 => clump.ios,
-                _ => (((1.0 - full) * part - 1e-9).ceil() as u32).clamp(1, clump.ios),
-            };
-            full += if clump.visit.part == 0 { 0.0 } else { f64::from(ios) / part };
+        let mut work = 0.0;
+        // The end of the part that brings the last bytes of the first I/O.
+        let mut end = None;
+        while let Some(clump) = self.batch.last_mut() {
+            let mut ios = clump.ios;
+            if clump.visit.part > 0.0 {
+                let part = clump.visit.part.max(self.part_min);
+                let end = *end.get_or_insert((self.sent + 1.0 / part - 1e-9).ceil());
+                ios = ios.min(((end - self.sent) * part + 1e-6) as u32);
+                self.sent += f64::from(ios) / part;
+            }
+            if ios == 0 {
+                break;
+            }
             // Each takes between half and one and a half times its mean.
             let chance = chance.as_mut().map_or(0.5, Rng::unit);
             let deviation = f64::from(ios).sqrt() * (chance - 0.5);
@@ -214,7 +224,8 @@ impl<'a> Recursion<'a> {
             line: Vec::new(),
             batch: Vec::new(),
             served: Vec::new(),
-            part_min: 1,
+            part_min: 1.0,
+            sent: 0.0,
             due: f64::INFINITY,
             began: 0.0,
             wait: LONGEST * gate.spin,
@@ -227,7 +238,7 @@ impl<'a> Recursion<'a> {
             load.stages.iter().map(|ways| vec![0.0; ways.len()]).collect::<Vec<Vec<f64>>>()
         });
         let varies =
-            loads.iter().flat_map(|load| load.stages.iter().flatten()).any(|way| way.part > 0);
+            loads.iter().flat_map(|load| load.stages.iter().flatten()).any(|way| way.part > 0.0);
         let mut recursion = Recursion {
             processors,
             idle: vec![0.0; processors.count as usize],
@@ -322,7 +333,7 @@ impl<'a> Recursion<'a> {
                 polls.min_by(|a, b| self.queues[*a].due.total_cmp(&self.queues[*b].due))
             {
                 self.queues[poller].mode = Mode::Asleep;
-                return self.pass(gate, 0.0);
+                return self.pass(gate, self.gates[gate].switch);
             }
         }
         self.queues[gate].mode = Mode::Ready;
@@ -380,7 +391,8 @@ impl<'a> Recursion<'a> {
                 std::mem::swap(&mut queue.batch, &mut queue.line);
                 queue.batch.reverse();
                 let ios: u32 = queue.batch.iter().map(|clump| clump.ios).sum();
-                queue.part_min = ios.div_ceil(self.parts).max(1);
+                queue.part_min = f64::from(ios.div_ceil(self.parts).max(1));
+                queue.sent = 0.0;
                 queue.due = self.now + self.gates[gate].pass + queue.serve_part(&mut self.chance);
             }
             _ => self.leave(gate),
@@ -424,7 +436,7 @@ impl<'a> Recursion<'a> {
         }
         self.after(gate);
         self.note_idle();
-        self.assign();
+        self.assign(self.gates[gate].thread);
     }
 
     fn after(&mut self, gate: usize) {
@@ -439,8 +451,9 @@ impl<'a> Recursion<'a> {
         }
     }
 
-    fn assign(&mut self) {
-        let mut at = 0;
+    /// Gives processors, one of which the thread `left` has left, to threads that are ready.
+    fn assign(&mut self, left: usize) {
+        let (mut at, mut left) = (0, Some(left));
         while self.has_idle()
             && let Some(gate) = self.ready.get(at).copied()
         {
@@ -449,7 +462,9 @@ impl<'a> Recursion<'a> {
                 continue;
             }
             self.ready.remove(at);
-            self.pass(gate, 0.0);
+            let Gate { thread, switch, .. } = self.gates[gate];
+            let goes_on = left.take() == Some(thread);
+            self.pass(gate, if goes_on { 0.0 } else { switch });
         }
     }
 }

@@ -13,6 +13,9 @@ use crate::Ps;
 use crate::model::{Gated, Halting};
 use std::collections::VecDeque;
 
+/// A pass takes what comes this soon after it has begun, or half of what every pass costs if that is sooner: it looks at its
+/// queue only once its system call has begun. I/Os that a pass has sent together so stay together on ways of a nanosecond.
+const LOOKS: Ps = Ps(20_000);
 /// A mean wait counts a new one as one part in so many.
 const RECENT: u64 = 8;
 /// I/Os leave so long before the end of their pass at most: a thread still runs after it has woken its receivers, so that
@@ -48,6 +51,8 @@ pub struct GatedState {
     pub batch: Fifo,
     /// How many of them leave next; all that are left leave when the pass ends.
     part: Option<u32>,
+    /// Bytes that it has sent.
+    sent: u64,
     ends: Ps,
     /// Mean wait for the next I/O, in picoseconds.
     wait: u64,
@@ -74,6 +79,7 @@ impl GatedState {
             work: Ps::ZERO,
             batch: Fifo::EMPTY,
             part: None,
+            sent: 0,
             ends: Ps::ZERO,
             wait: LONGEST * of.spin.0,
             idle_since: Ps::ZERO,
@@ -106,16 +112,30 @@ impl GatedState {
     }
 
     /// The I/Os of the pass that leave before the others, and their demands; `None` where all leave together.
-    fn first_part(&self, entities: &Entities) -> Option<(u32, Ps)> {
+    fn first_part(&mut self, entities: &Entities) -> Option<(u32, Ps)> {
         let parts = self.of.parts?;
-        let (mut count, mut work, mut bytes) = (0, Ps::ZERO, 0_u64);
+        let size = u64::from(parts.bytes);
+        // The end of the part that brings the last bytes of the first I/O.
+        let mut end = None;
+        let (mut count, mut work) = (0, Ps::ZERO);
         let mut who = self.batch.first();
-        while who != NONE && bytes < u64::from(parts.bytes) {
+        while who != NONE {
             let io = &entities[who];
+            if io.dir == parts.dir {
+                let sent = self.sent + u64::from(io.bytes) + u64::from(parts.header);
+                if sent > *end.get_or_insert(sent.next_multiple_of(size)) {
+                    break;
+                }
+                self.sent = sent;
+            }
             (count, work, who) = (count + 1, work.plus(io.demand), io.next);
-            bytes += if io.dir == parts.dir { u64::from(io.bytes) } else { 0 };
         }
         (who != NONE).then_some((count, work))
+    }
+
+    /// From its beginning until it looks at its queue.
+    fn looks(&self) -> Ps {
+        LOOKS.min(Ps(self.of.pass.0 / 2))
     }
 
     /// Notes how long it waited for an answer until now. A thread that slept has waited until it runs: waking is a part of
@@ -257,7 +277,8 @@ impl<O: Observer> Simulation<O> {
         match processors.polling.pop_front() {
             Some(poller) => {
                 self.fall_asleep(poller);
-                self.pass(station, Ps::ZERO);
+                let switch = self.gated(station).map_or(Ps::ZERO, |gated| gated.of.switch);
+                self.pass(station, switch);
             }
             None => self.stand_by(station, on),
         }
@@ -285,6 +306,7 @@ impl<O: Observer> Simulation<O> {
         let place = &mut self.stations[station as usize];
         let Discipline::Gated(gated) = &mut place.kind else { return };
         gated.mode = Mode::Wakes;
+        let looks = now.plus(wake).plus(gated.looks());
         let (on, thread) = gated.runs_on();
         place.tally.set_busy(now, 1);
         if let Some(processors) = self.processors(on) {
@@ -295,11 +317,10 @@ impl<O: Observer> Simulation<O> {
             }
         }
         self.count_busy(on);
-        // An alarm of this moment comes after all that arrive together.
-        self.alarms.set(station, now.plus(wake));
+        self.alarms.set(station, looks);
     }
 
-    /// The pass begins: it takes all I/Os that are there.
+    /// The pass has begun, and takes all I/Os that are there.
     fn begin_pass(&mut self, station: u32) {
         let now = self.now;
         let Some(gated) = self.gated(station) else { return };
@@ -309,10 +330,12 @@ impl<O: Observer> Simulation<O> {
         }
         gated.batch = std::mem::replace(&mut gated.line, Fifo::EMPTY);
         let work = std::mem::replace(&mut gated.work, Ps::ZERO);
-        let span = gated.of.pass.plus(work);
+        let pass = gated.of.pass.since(gated.looks());
+        let span = pass.plus(work);
+        gated.sent = 0;
         gated.ahead = AHEAD.min(span);
         gated.ends = now.plus(span.since(gated.ahead));
-        let from = now.plus(gated.of.pass);
+        let from = now.plus(pass);
         self.serve_part(station, from);
     }
 
@@ -432,7 +455,7 @@ impl<O: Observer> Simulation<O> {
         if let Some(processors) = self.processors(on) {
             processors.note_idle(now);
         }
-        self.assign_processors(on);
+        self.assign_processors(on, Some(thread));
         self.count_busy(on);
     }
 
@@ -455,8 +478,8 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Gives free processors to threads that are ready.
-    fn assign_processors(&mut self, on: u32) {
+    /// Gives free processors, one of which this thread has left, to threads that are ready.
+    fn assign_processors(&mut self, on: u32, mut left: Option<u32>) {
         let mut at = 0;
         loop {
             let Some(processors) = self.processors(on) else { return };
@@ -472,11 +495,15 @@ impl<O: Observer> Simulation<O> {
                 continue;
             }
             processors.ready.remove(at);
-            match self.gated(next) {
-                // What was there has been pulled out since.
-                Some(gated) if gated.line.is_empty() || gated.stopped => gated.mode = Mode::Asleep,
-                _ => self.pass(next, Ps::ZERO),
+            let Some(gated) = self.gated(next) else { return };
+            // What was there has been pulled out since.
+            if gated.line.is_empty() || gated.stopped {
+                gated.mode = Mode::Asleep;
+                continue;
             }
+            let goes_on = left.take() == Some(thread);
+            let switch = if goes_on { Ps::ZERO } else { gated.of.switch };
+            self.pass(next, switch);
         }
     }
 
@@ -484,7 +511,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn stop_gate(&mut self, station: u32, stopped: bool) {
         if let Some(processors) = self.processors(station) {
             processors.stopped = stopped;
-            self.assign_processors(station);
+            self.assign_processors(station, None);
             return self.count_busy(station);
         }
         let Some(gated) = self.gated(station) else { return };

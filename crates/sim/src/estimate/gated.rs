@@ -88,6 +88,7 @@ impl MachineLoads {
                     thread: of.thread as usize,
                     pass: of.pass.as_secs_f64(),
                     wake: of.wake.as_secs_f64(),
+                    switch: of.switch.as_secs_f64(),
                     spin: of.spin.as_secs_f64(),
                 });
             }
@@ -147,8 +148,8 @@ impl MachineLoads {
                 }
                 let share = part.share * leg.chance;
                 let of = self.parts[gate].filter(|parts| parts.dir == class.dir);
-                let part =
-                    of.map_or(0, |of| (f64::from(of.bytes) / part.bytes.max(1.0)).ceil() as u32);
+                let size = |of: Parts| part.bytes.max(1.0) + f64::from(of.header);
+                let part = of.map_or(0.0, |of| f64::from(of.bytes) / size(of));
                 stages[stage].push(GateVisit { gate, share, demand: leg.time, part });
             }
         }

@@ -54,7 +54,7 @@ pub enum Station {
     Processors {
         /// How many, at least 1.
         count: u32,
-        /// What an idle one does; `None`: it polls for work.
+        /// What an idle one does; `None`: it never halts, so that waking on it always takes the same.
         halt: Option<Halting>,
     },
     /// A queue of a thread, with gated batch service: a pass of the thread takes all I/Os that are present when it begins,
@@ -82,9 +82,10 @@ pub struct Gated {
     pub thread: u32,
     /// Cost of a pass, whatever it serves: system calls.
     pub pass: Ps,
-    /// Cost of waking the thread, where it sleeps and a processor is idle: leaving the idle state. A busy processor only
-    /// switches to it, which is part of every pass.
+    /// Cost of waking the thread, where it sleeps and a processor is idle: leaving the idle state.
     pub wake: Ps,
+    /// Cost of switching to the thread, where it takes the processor of another one.
+    pub switch: Ps,
     /// The thread polls for up to this long for its next I/O before it sleeps, while it expects a shorter wait and no
     /// other thread needs the processor; zero: never. Only for a thread with one queue.
     pub spin: Ps,
@@ -94,14 +95,16 @@ pub struct Gated {
     pub parts: Option<Parts>,
 }
 
-/// A pass sends its data in parts: once so much of it is there, the I/Os that have been served leave, and the pass goes
-/// on with the others.
+/// A pass sends its data in parts of one size: the I/Os whose last bytes a part brings leave with it, and the pass goes on
+/// with the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// The I/Os whose data it is; others leave with those before which they are served.
     pub dir: Dir,
     /// Bytes of a part, at least 1.
     pub bytes: u32,
+    /// Bytes that the protocol adds to the data of each I/O.
+    pub header: u32,
 }
 
 /// What happens to an I/O that finds a station full.

@@ -82,7 +82,7 @@ pub fn opened(
     loads: &[(GateLoad, GateFeed)],
 ) -> Option<Vec<f64>> {
     let with_issue = |(load, feed): &(GateLoad, GateFeed)| {
-        let issue = feed.issue.map(|gate| GateVisit { gate, share: 1.0, demand: 0.0, part: 0 });
+        let issue = feed.issue.map(|gate| GateVisit { gate, share: 1.0, demand: 0.0, part: 0.0 });
         let stages = issue.map(|visit| vec![visit]).into_iter().chain(load.stages.clone());
         GateLoad { customers: 0, stages: stages.collect() }
     };

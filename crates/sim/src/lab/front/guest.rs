@@ -113,30 +113,31 @@ impl<'a> FrontBuilder<'a> {
     }
 
     /// A virtual disk: the guest's work per I/O, which depends on the adapter's model, and the disk's queue. Without a
-    /// virtual adapter it is a worker on the machine of a run, whose queue is as deep as its load.
+    /// virtual adapter it is a worker on the machine of a run, whose queue is as deep as its load. Where a machine carries both
+    /// ends the VM is such a worker too, and the initiator's thread does the guest's work.
     fn virtual_disk(&mut self, hop: HopId, of: &Stop) {
         let adapter = self.atlas.beside(hop, HopKind::VirtualAdapter);
         let sheet = adapter.map_or(Sheet::default(), |adapter| self.atlas.sheet(adapter));
+        let host = self.atlas.beside(hop, HopKind::HostCpu).map(|host| host.device.as_str());
+        let pass = host.and_then(|host| self.initiator(host, &of.device));
+        self.stage(hop).pass = pass;
         if let Some((processors, station)) = self.processors.get(of.device.as_str()).copied() {
             let whose = adapter.map_or(of.name.as_str(), |adapter| adapter.name.as_str());
             let time = defaults::GUEST_IO.unless(sheet.time("cpu_per_io"), whose, self.draft);
-            self.stage(hop).out.push(work(station, time, 0.0));
+            self.stage(hop).pass = pass.map(|pass| pass.and(time));
+            if pass.is_none() {
+                self.stage(hop).out.push(work(station, time, 0.0));
+            }
             // Over the cheapest of its adapters, where they differ.
             let limits = self.draft.limits(processors);
             let most = rate(limits.servers.unwrap_or(1), time);
             limits.ops_rate = limits.ops_rate.into_iter().chain(most).reduce(f64::max);
         }
-        let host = self.atlas.beside(hop, HopKind::HostCpu).map(|host| host.device.as_str());
         let processors = host.and_then(|host| self.processors.get(host).copied());
-        match host.and_then(|host| self.initiator(host, &of.device)) {
-            Some(pass) => self.stage(hop).home.push(pass.hop()),
-            None => {
-                if let (Some((_, station)), Some(time)) =
-                    (processors, sheet.time("host_cpu_per_io"))
-                {
-                    self.stage(hop).out.push(work(station, time, 0.0));
-                }
-            }
+        if let (None, Some((_, station)), Some(time)) =
+            (pass, processors, sheet.time("host_cpu_per_io"))
+        {
+            self.stage(hop).out.push(work(station, time, 0.0));
         }
         let given = self.atlas.disk(hop).and_then(|disk| disk.queue);
         let given = given.or(sheet.count("disk_queue"));

@@ -33,7 +33,7 @@ use path_medium::PathMedium;
 use scenario::topology::{HopId, Topology};
 use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
-use threads::{Buckets, Threads};
+use threads::{Buckets, PassWork, Threads};
 use workload::Dir;
 
 pub use network::{HostEnd, NetPath, with_nets};
@@ -69,8 +69,9 @@ struct HopWork {
     out: Vec<Hop>,
     /// On the way to the device, for writes only.
     out_of_writes: Vec<Hop>,
-    /// On the way back.
+    /// On the way back, and the initiator's pass after that.
     home: Vec<Hop>,
+    pass: Option<PassWork>,
     /// Wires of its directions.
     read: Vec<Wire>,
     write: Vec<Wire>,
@@ -81,6 +82,13 @@ struct HopWork {
     delay: Option<(StationId, f64)>,
     /// The seconds from the command of a write to its transfer ready, for each that it waits for.
     ready: Option<(StationId, f64)>,
+}
+
+impl HopWork {
+    /// The way back.
+    fn home_of(&self, dir: Dir) -> impl Iterator<Item = Hop> {
+        self.home.iter().cloned().chain(self.pass.map(|pass| pass.hop(dir)))
+    }
 }
 
 /// The path of an I/O to the ports of an array and back, for one direction and sizes.
@@ -191,7 +199,7 @@ impl Front {
             if dir == Dir::Write {
                 before.extend_from_slice(&stage.out_of_writes);
             }
-            after.splice(0..0, stage.home.iter().cloned());
+            after.splice(0..0, stage.home_of(dir));
         }
         let arms = way_of.paths.iter().zip(&self.lines[way]);
         let arms = arms.map(|(path, line)| {
@@ -245,7 +253,7 @@ impl Front {
             if dir == Dir::Write {
                 out.extend_from_slice(&stage.out_of_writes);
             }
-            home.splice(0..0, stage.home.iter().cloned());
+            home.splice(0..0, stage.home_of(dir));
             read.extend_from_slice(&stage.read);
             write.extend_from_slice(&stage.write);
             both.extend_from_slice(&stage.both);

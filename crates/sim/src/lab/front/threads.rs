@@ -24,8 +24,11 @@ use workload::{Arrivals, Dir, Process, Spec};
 
 /// What a paced port of an embedded array moves at once after it was idle: so many seconds' worth of bytes.
 const BURST: f64 = 1e-3;
-/// What loopback hands to the receiver while the sender goes on: a segment of TCP.
-const SEGMENT: u32 = 64 << 10;
+/// What loopback hands to the receiver while the sender goes on: a segment of TCP, which is a packet of 64 KiB less the headers
+/// of IPv4 and TCP and its time stamps.
+const SEGMENT: u32 = (64 << 10) - 20 - 20 - 12;
+/// The header of iSCSI that data comes with.
+const HEADER: u32 = 48;
 /// Bytes of a token.
 const TOKEN: f64 = 512.0;
 
@@ -34,15 +37,20 @@ const TOKEN: f64 = 512.0;
 pub struct PassWork {
     /// The queue of the thread.
     pub queue: StationId,
-    /// Seconds per I/O and per byte.
+    /// Seconds per I/O, and per byte read and written.
     pub each: f64,
-    pub per_byte: f64,
+    pub per_byte: [f64; 2],
 }
 
 impl PassWork {
+    /// With so many more seconds for each I/O.
+    pub fn and(self, seconds: f64) -> PassWork {
+        PassWork { each: self.each + seconds, ..self }
+    }
+
     /// The visit.
-    pub fn hop(self) -> Hop {
-        work(self.queue, self.each, self.per_byte)
+    pub fn hop(self, dir: Dir) -> Hop {
+        work(self.queue, self.each, self.per_byte[usize::from(dir == Dir::Write)])
     }
 }
 
@@ -54,8 +62,10 @@ pub type Buckets = [PoolId; 2];
 pub struct Threads {
     processors: StationId,
     cores: u32,
-    /// Seconds: of waking, of a pass, per I/O, per byte; of a pass at the initiator and at the target.
+    /// Seconds: of waking and of switching; of a pass and per I/O, at the initiator and at the target; per byte, at the end that receives it and
+    /// at the one that sends it.
     wake: f64,
+    switch: f64,
     pass: [f64; 2],
     each: [f64; 2],
     per_byte: [f64; 2],
@@ -76,7 +86,9 @@ impl Threads {
     ) -> Option<Threads> {
         let pass = hypervisor.time("pass_time")?;
         let some_idle = issuing < cores as usize;
+        let pass = pass + share_apart(issuing, cores) * crossing(hypervisor, some_idle);
         let share = hypervisor.share("target_share").unwrap_or(0.5);
+        let sends = hypervisor.share("sender_share").unwrap_or(0.5);
         let ends = |both: f64| [both * (1.0 - share), both * share];
         let together = hypervisor.per_byte("cpu_per_byte").unwrap_or(0.0);
         let apart = hypervisor.per_byte("cpu_per_byte_apart").unwrap_or(together);
@@ -91,9 +103,10 @@ impl Threads {
             processors,
             cores,
             wake: hypervisor.time("wake_time").unwrap_or(0.0),
+            switch: hypervisor.time("switch_time").unwrap_or(0.0),
             pass: ends(pass),
             each: ends(hypervisor.time("cpu_per_io").unwrap_or(0.0)),
-            per_byte: ends(byte),
+            per_byte: [byte * (1.0 - sends), byte * sends],
             // Initiators poll only while they leave a processor to the target.
             poll: hypervisor.time("poll_time").filter(|_| some_idle).unwrap_or(0.0),
             initiators: BTreeMap::new(),
@@ -114,14 +127,17 @@ impl Threads {
             thread,
             pass: Ps::from_secs_f64(self.pass[end]),
             wake: Ps::from_secs_f64(self.wake),
+            switch: Ps::from_secs_f64(self.switch),
             spin: Ps::from_secs_f64(poll),
             counted: end == 0,
-            parts: Some(Parts { dir, bytes: SEGMENT }),
+            parts: Some(Parts { dir, bytes: SEGMENT, header: HEADER }),
         }
     }
 
     fn work(&self, queue: StationId, end: usize) -> PassWork {
-        PassWork { queue, each: self.each[end], per_byte: self.per_byte[end] }
+        let [received, sent] = self.per_byte;
+        let per_byte = if end == 0 { [received, sent] } else { [sent, received] };
+        PassWork { queue, each: self.each[end], per_byte }
     }
 }
 
@@ -131,14 +147,20 @@ pub fn halting(hypervisor: &Sheet) -> Option<Halting> {
     Some(Halting { after: of("halt_time")?, wake: of("halt_wake_time")? })
 }
 
+/// What both ends' passes take longer where they wake each other on a processor that has other work. One that is left over is
+/// idle or polled on.
+fn crossing(hypervisor: &Sheet, some_idle: bool) -> f64 {
+    hypervisor.time("cross_time").filter(|_| !some_idle).unwrap_or(0.0)
+}
+
 /// How often the two ends of a session run on different processors, so that each reads what the other has in its caches: always
-/// where processors are left, never where each VM has one of its own, whose threads stay together. Where they have to share,
-/// half as often as by chance: a scheduler runs a thread where it was woken, and moves it when a processor has nothing to do.
+/// where processors are left, never where each VM has one of its own, whose threads stay together. Where they have to share, by
+/// chance: a scheduler runs a thread where it was woken, which a target's thread is by several.
 fn share_apart(issuing: usize, cores: u32) -> f64 {
     match issuing.cmp(&(cores as usize)) {
         Ordering::Less => 1.0,
         Ordering::Equal => 0.0,
-        Ordering::Greater => (1.0 - 1.0 / f64::from(cores.max(1))) / 2.0,
+        Ordering::Greater => 1.0 - 1.0 / f64::from(cores.max(1)),
     }
 }
 
@@ -326,7 +348,7 @@ impl PathMedium {
             _ => vec![data],
         });
         let (mut out, home) = both(data.unwrap_or_default(), Vec::new());
-        out.push(target.hop());
+        out.push(target.hop(dir));
         (out, home)
     }
 }

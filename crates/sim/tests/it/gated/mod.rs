@@ -21,11 +21,12 @@ struct Machine {
     depth: u32,
     processors: u32,
     wake: f64,
+    switch: f64,
     pass: f64,
     each: f64,
     spin: f64,
-    /// I/Os that leave a target's pass before others are served; 0: all leave together.
-    part: u32,
+    /// I/Os that fill a part of what a target's pass sends; 0: all leave together.
+    part: f64,
     halt: Option<Halting>,
 }
 
@@ -45,12 +46,13 @@ impl Machine {
         };
         for vm in 0..self.vms {
             let mut gate = |thread, spin, counted, parts| {
-                let (pass, wake) = (us(self.pass), us(self.wake));
-                let gate = Gated { processors, thread, pass, wake, spin, counted, parts };
+                let (pass, wake, switch) = (us(self.pass), us(self.wake), us(self.switch));
+                let gate = Gated { processors, thread, pass, wake, switch, spin, counted, parts };
                 lab.network().station(Station::Gated(gate))
             };
-            let parts = Parts { dir: Dir::Read, bytes: self.part * 8192 };
-            let parts = Some(parts).filter(|_| self.part > 0);
+            let bytes = (self.part * 8192.0) as u32;
+            let parts = Parts { dir: Dir::Read, bytes, header: 0 };
+            let parts = Some(parts).filter(|_| self.part > 0.0);
             let target = gate(vm % self.processors, Ps::ZERO, false, parts);
             let initiator = gate(self.processors + vm, us(self.spin), true, None);
             let route = [target, initiator].map(|station| Hop::visit(station, law.clone()));
@@ -107,10 +109,11 @@ fn one_clump_by_its_closed_form() {
             depth,
             processors: 2,
             wake,
+            switch: 0.0,
             pass,
             each,
             spin: 0.0,
-            part: 0,
+            part: 0.0,
             halt: None,
         };
         let cycle = 2.0 * (wake + pass + f64::from(depth) * each) * 1e-6;
@@ -149,6 +152,7 @@ fn arrivals_at_a_thread_by_their_closed_form() {
             thread: 0,
             pass: Ps::from_secs_f64(pass),
             wake: Ps::from_secs_f64(wake),
+            switch: Ps::ZERO,
             spin: Ps::ZERO,
             counted: true,
             parts: None,
@@ -196,15 +200,20 @@ fn run_cases() -> Vec<(String, Vec<f64>)> {
 #[test]
 fn populations_as_an_independent_simulation_has_them() {
     let (mut simulations, mut estimates, mut seen) = (0.0_f64, 0.0_f64, 0);
-    for (_, of) in cases().iter().filter(|(kind, _)| kind == "closed") {
+    for (kind, of) in cases().iter().filter(|(kind, _)| kind == "closed" || kind == "switch") {
         let [vms, depth, processors, wake, pass, each, spin, part, after, more, iops, mean] =
             of[..]
         else {
             panic!("{of:?}")
         };
-        let [vms, depth, processors, part] = [vms, depth, processors, part].map(|n| n as u32);
+        let (switch, after, more) = match kind.as_str() {
+            "switch" => (after, 0.0, 0.0),
+            _ => (0.0, after, more),
+        };
+        let [vms, depth, processors] = [vms, depth, processors].map(|n| n as u32);
         let halt = (more > 0.0).then(|| Halting { after: us(after), wake: us(more) });
-        let machine = Machine { vms, depth, processors, wake, pass, each, spin, part, halt };
+        let machine =
+            Machine { vms, depth, processors, wake, switch, pass, each, spin, part, halt };
         let plant = machine.plant(true);
         let (ours, latency) = simulated(&plant.network, 2000.0 * mean * 1e-6);
         let told = estimate(&plant);
@@ -241,7 +250,8 @@ impl Trip {
         let [wake, pass, each] = self.costs;
         let (pass, wake) = (us(pass), us(wake));
         let mut gate = |thread, spin, counted| {
-            let gate = Gated { processors, thread, pass, wake, spin, counted, parts: None };
+            let switch = Ps::ZERO;
+            let gate = Gated { processors, thread, pass, wake, switch, spin, counted, parts: None };
             lab.network().station(Station::Gated(gate))
         };
         let (target, initiator) = (gate(0, Ps::ZERO, false), gate(2, us(self.spin), true));
@@ -311,7 +321,8 @@ fn open_loops_as_an_independent_simulation_has_them() {
         let processors = network.station(Station::Processors { count: 1, halt: None });
         let (spin, counted) = (Ps::ZERO, true);
         let (pass, wake) = (us(pass), us(wake));
-        let gate = Gated { processors, thread: 0, pass, wake, spin, counted, parts: None };
+        let switch = Ps::ZERO;
+        let gate = Gated { processors, thread: 0, pass, wake, switch, spin, counted, parts: None };
         let station = network.station(Station::Gated(gate));
         let route = vec![Hop::visit(station, Law::Constant(us(each)))];
         let gap = Law::Exponential(Ps::from_secs_f64(1.0 / rate));

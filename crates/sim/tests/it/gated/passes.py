@@ -2,14 +2,16 @@
 
 Each VM has an initiator thread and a queue at a target thread. A pass of a thread over one of its queues takes all I/Os
 that are there, and costs `s` and, for each I/O, a draw between half and one and a half times `c`; and `w` before it where
-the thread slept and a processor was idle. Where none is idle the thread waits for its turn, first come, first served. With
+the thread slept and a processor was idle. Where none is idle the thread waits for its turn, first come, first served; taking a
+processor from another thread costs `x`. With
 `spin` an initiator that expects to wait for less than that polls on its processor instead of sleeping. It looks at the clock
 when it runs again, so that a wait in which it slept includes its waking.
 
 With `halt`, a time and a cost, an idle processor halts after that time, and waking it costs so much more. Of several idle ones
 the one that was at work last is woken.
 
-With `part` a target's pass sends its answers in parts: so many I/Os leave as soon as they are served, and it goes on.
+With `part` a target's pass sends its answers in parts, so many in each: of 2.5 the first part brings two and a half, so that two
+leave with it, and the third with the second part. They leave as soon as the last of them is served, and the pass goes on.
 
 Closed loops: `depth` I/Os a VM. Open ones (`rate`): Poisson arrivals at the target's queue, which end there; or at an
 initiator (`trip`), which issues each by a pass without work of its own, and takes its answer. It polls for answers alone: with
@@ -19,6 +21,7 @@ Prints one line a case: its parameters, I/Os a second, mean microseconds. Only t
 """
 
 import heapq
+import math
 import random
 
 MICROS = 1e-6
@@ -39,7 +42,8 @@ class Queue:
 
 
 class Machine:
-    def __init__(self, processors, s, c, law, rng, halt=None):
+    def __init__(self, processors, s, c, law, rng, halt=None, x=0.0):
+        self.x = x
         self.halt, self.resting = halt, [0.0] * processors
         self.free, self.s, self.c, self.law, self.rng = processors, s, c, law, rng
         self.clock, self.agenda, self.order = 0.0, [], 0
@@ -80,7 +84,7 @@ class Machine:
                 other = self.pollers.pop(0)
                 other.state = "sleeps"
                 other.timer += 1
-                self.work(queue, 0.0)
+                self.work(queue, self.x)
             else:
                 self.line_up(queue)
         elif queue.state == "polls":
@@ -110,9 +114,14 @@ class Machine:
             queue.slept = False
             self.expect(queue)
         queue.serving, queue.waiting = queue.waiting, []
-        after = self.s
-        while 0 < queue.part < len(queue.serving):
-            first, queue.serving = queue.serving[: queue.part], queue.serving[queue.part :]
+        after, gone = self.s, 0
+        while queue.part > 0 and queue.serving:
+            whole_parts = math.ceil((gone + 1) / queue.part - 1e-9)
+            upto = math.floor(whole_parts * queue.part + 1e-9) - gone
+            if upto >= len(queue.serving):
+                break
+            first, queue.serving = queue.serving[:upto], queue.serving[upto:]
+            gone += upto
             after += sum(cost for _, cost in first)
             self.later(after, self.sent, queue, first)
         self.later(after + sum(cost for _, cost in queue.serving), self.worked, queue)
@@ -139,7 +148,7 @@ class Machine:
             self.later(queue.spin, self.polled, queue, queue.timer)
         else:
             queue.state = "sleeps"
-        self.next()
+        self.next(queue.thread)
 
     def polled(self, queue, timer):
         if queue.state == "polls" and queue.timer == timer:
@@ -147,14 +156,16 @@ class Machine:
             self.pollers.remove(queue)
             self.vacate()
 
-    def next(self):
+    def next(self, last):
         at = 0
         while self.free > 0 and at < len(self.turn):
             if self.turn[at].thread in self.threads_at_work:
                 at += 1
                 continue
             self.occupy()
-            self.work(self.turn.pop(at), 0.0)
+            following = self.turn.pop(at)
+            self.work(following, 0.0 if following.thread == last else self.x)
+            last = None
 
     def run(self, until):
         while self.agenda and self.agenda[0][0] <= until:
@@ -170,8 +181,8 @@ def measure(machine, warm, measured):
     return len(machine.done) / measured, sum(machine.done) / max(len(machine.done), 1)
 
 
-def closed(vms, depth, processors, targets, w, s, c, spin, law, seed, part=0, halt=None):
-    machine = Machine(processors, s * MICROS, c * MICROS, law, random.Random(seed), halt)
+def closed(vms, depth, processors, targets, w, s, c, spin, law, seed, part=0, halt=None, x=0.0):
+    machine = Machine(processors, s * MICROS, c * MICROS, law, random.Random(seed), halt, x * MICROS)
     machine.done = []
     for vm in range(vms):
         far = Queue(f"target {vm}", f"target {vm % targets}", w * MICROS, 0.0, None, part)
@@ -263,6 +274,15 @@ def main():
             (0.0, 8, 2, 32),
             (0.0, 2, 4, 8),
             (0.0, 8, 4, 64),
+            (0.0, 7.95, 1, 8),
+            (50.0, 7.95, 1, 8),
+            (50.0, 7.95, 1, 16),
+            (50.0, 7.95, 1, 32),
+            (0.0, 2.5, 1, 4),
+            (50.0, 2.5, 1, 16),
+            (50.0, 0.99, 1, 4),
+            (0.0, 7.95, 2, 8),
+            (0.0, 7.95, 4, 8),
         ):
             iops, mean = closed(vms, depth, 2, 2, w, s, c, spin, "uniform", depth, part)
             print("closed", name, vms, depth, 2, w, s, c, spin, part, 0.0, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
@@ -278,6 +298,19 @@ def main():
             iops, mean = closed(vms, depth, 2, 2, w, s, c, spin, "uniform", depth, 0, halt)
             times = f"{iops:.0f} {mean / MICROS:.2f}"
             print("closed", name, vms, depth, 2, w, s, c, spin, 0, after, more, times)
+        for x, spin, part, vms, depth, processors in (
+            (3.0, 0.0, 0, 1, 8, 1),
+            (1.5, 50.0, 0, 1, 4, 1),
+            (1.5, 50.0, 7.95, 1, 16, 2),
+            (1.5, 0.0, 0, 2, 1, 2),
+            (3.0, 0.0, 0, 2, 16, 2),
+            (3.0, 0.0, 0, 4, 1, 2),
+            (1.5, 0.0, 7.95, 4, 8, 2),
+            (6.0, 0.0, 0, 3, 5, 2),
+        ):
+            iops, mean = closed(vms, depth, processors, processors, w, s, c, spin, "uniform", depth, part, None, x)
+            times = f"{iops:.0f} {mean / MICROS:.2f}"
+            print("switch", name, vms, depth, processors, w, s, c, spin, part, x, 0.0, times)
     for rate, w, s, c in ((10_000, 30.0, 4.0, 1.5), (60_000, 30.0, 4.0, 1.5), (300_000, 10.0, 5.0, 2.0)):
         iops, mean = opened(rate, w, s, c, 7)
         print("open", "-", 1, 1, rate, w, s, c, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
