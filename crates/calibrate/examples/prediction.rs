@@ -1,7 +1,8 @@
 //! The page of `scripts/predict`: predictions, later measurements, and the errors.
 //!
 //! `prediction DIR NAME…` reads `NAME.predicted.wsr`, `NAME.low.wsr`, `NAME.high.wsr` and the rounds
-//! `NAME.measured-1.wsr`, `NAME.measured-2.wsr` …, `digests` and `calibration.txt` of a directory, and prints the page.
+//! `NAME.measured-1.wsr`, `NAME.measured-2.wsr` …, those of the control, `control.before-1.wsr` and `control.after-1.wsr` …,
+//! `digests` and `calibration.txt` of a directory, and prints the page.
 //! What was measured is the median of the rounds. It fails where a prediction is not older than every measurement, and
 //! where errors are too large or too few ranges hold.
 //!
@@ -156,12 +157,61 @@ impl Pair {
     fn open(dir: &Path, name: &str) -> Outcome<Pair> {
         let of = |kind: &str| Run::open(&dir.join(format!("{name}.{kind}.wsr")));
         let ends = [of("low")?, of("high")?];
-        let mut measured = vec![of("measured-1")?];
-        while dir.join(format!("{name}.measured-{}.wsr", measured.len() + 1)).exists() {
-            measured.push(of(&format!("measured-{}", measured.len() + 1))?);
-        }
+        let measured = rounds(dir, &format!("{name}.measured"))?;
         Ok(Pair { name: name.to_owned(), predicted: of("predicted")?, ends, measured })
     }
+}
+
+/// The runs `NAME-1.wsr`, `NAME-2.wsr` …, at least one.
+fn rounds(dir: &Path, name: &str) -> Outcome<Vec<Run>> {
+    let path = |round: usize| dir.join(format!("{name}-{round}.wsr"));
+    let mut runs = vec![Run::open(&path(1))?];
+    while path(runs.len() + 1).exists() {
+        runs.push(Run::open(&path(runs.len() + 1))?);
+    }
+    Ok(runs)
+}
+
+/// A step of the control: its I/Os a second in each round of the two halves.
+struct Control {
+    step: String,
+    halves: [Vec<f64>; 2],
+}
+
+impl Control {
+    fn all(dir: &Path) -> Outcome<Vec<Control>> {
+        let [before, after] = [rounds(dir, "control.before")?, rounds(dir, "control.after")?];
+        let steps = before[0].analysis.steps.len();
+        if before.iter().chain(&after).any(|run| run.analysis.steps.len() != steps) {
+            return Err("the records of the control have different steps".into());
+        }
+        let of = |n: usize| {
+            let rates = |runs: &[Run]| {
+                runs.iter().map(|run| run.analysis.steps[n].total.both.iops).collect()
+            };
+            let step = named(&before[0].analysis.steps[n].settings);
+            Control { step, halves: [rates(&before), rates(&after)] }
+        };
+        Ok((0..steps).map(of).collect())
+    }
+
+    /// By how much the second half differs from the first.
+    fn moved(&self) -> f64 {
+        let [before, after] = self.halves.each_ref().map(|half| median(half.iter().copied()));
+        after / before - 1.0
+    }
+}
+
+/// The settings of a step.
+fn named(settings: &[(String, String)]) -> String {
+    let settings: Vec<String> =
+        settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    settings.join(", ")
+}
+
+/// The least and the greatest.
+fn extremes(all: impl Iterator<Item = f64>) -> (f64, f64) {
+    all.fold((f64::INFINITY, 0.0), |(low, high), one| (low.min(one), high.max(one)))
 }
 
 /// A step: its prediction with range, and its measurement.
@@ -180,6 +230,8 @@ struct Figure {
     from: f64,
     to: f64,
     measured: f64,
+    /// The least and the greatest of its rounds.
+    rounds: (f64, f64),
 }
 
 impl Figure {
@@ -208,9 +260,11 @@ fn page(dir: &Path, names: &[String]) -> Outcome<(String, Score)> {
         rows.extend(rows_of(pair)?);
     }
     let score = Score::of(&rows);
+    let control = Control::all(dir)?;
     let mut text = String::new();
-    head(&mut text, &pairs, rows.len(), &score)?;
+    head(&mut text, &pairs, &control, &score)?;
     table(&mut text, &rows)?;
+    moved(&mut text, &control)?;
     reasons(&mut text, &rows)?;
     fitted(&mut text, dir)?;
     order(&mut text, dir, (last, first))?;
@@ -246,14 +300,12 @@ fn rows_of(pair: &Pair) -> Outcome<Vec<Row<'_>>> {
                 from: all().fold(f64::INFINITY, f64::min) * (1.0 - PORT),
                 to: all().fold(0.0, f64::max) * (1.0 + PORT),
                 measured: median(rounds.iter().map(|round| of(*round))),
+                rounds: extremes(rounds.iter().map(|round| of(*round))),
             }
         };
-        let settings = &step.settings;
-        let settings: Vec<String> =
-            settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
         Ok(Row {
             title: &pair.predicted.record.head().title,
-            step: settings.join(", "),
+            step: named(&step.settings),
             iops: figure(|f| f.0, own[0]),
             latency: figure(|f| f.1, own[1].map(|(a, b)| (a / 1e9, b / 1e9))),
             rate: median(rates),
@@ -281,8 +333,10 @@ fn interval(step: &StepFigures, figure: &str) -> Option<(f64, f64)> {
     Some((of.low, of.high))
 }
 
-fn head(text: &mut String, pairs: &[Pair], steps: usize, score: &Score) -> Outcome<()> {
+fn head(text: &mut String, pairs: &[Pair], control: &[Control], score: &Score) -> Outcome<()> {
     let Some(pair) = pairs.first() else { return Err("no run is named".into()) };
+    let steps = score.covered.1 / 2;
+    let moved = control.iter().map(|step| step.moved().abs()).fold(0.0, f64::max);
     let fact = |key: &str| pair.measured[0].fact(key).unwrap_or("not known").to_owned();
     writeln!(
         text,
@@ -297,6 +351,7 @@ fn head(text: &mut String, pairs: &[Pair], steps: usize, score: &Score) -> Outco
          | median error | **{:.1}%**: throughput {:.1}%, mean latency {:.1}% | at most {:.0}% |\n\
          | greatest error | **{:.1}%** | at most {:.0}% |\n\
          | 95% ranges that hold what was measured | **{} of {}** | at least {:.0}% |\n\
+         | a control that is not predicted moved by, from the fit to the measurements | {:.1}% | |\n\
          | machine | {}, {} processors, Linux {} | |\n",
         pairs.len(),
         pair.measured.len(),
@@ -310,6 +365,7 @@ fn head(text: &mut String, pairs: &[Pair], steps: usize, score: &Score) -> Outco
         score.covered.0,
         score.covered.1,
         100.0 * COVERED_MIN,
+        100.0 * moved,
         fact("cpu-model"),
         fact("cpu-count"),
         fact("kernel"),
@@ -323,7 +379,8 @@ fn table(text: &mut String, rows: &[Row]) -> Outcome<()> {
         "## Every step\n\n\
          The range in brackets comes from the simulator's own scatter and the intervals of the fitted figures, which\n\
          include the machine's drift and how far the model itself was off in the fit; and a port keeps its rate within 1%.\n\
-         *Beyond the fit* is what the prediction itself says it extrapolates.\n\n\
+         *Beyond the fit* is what the prediction itself says it extrapolates. In brackets behind what was measured are the\n\
+         least and the greatest of the rounds, where they differ by more than 2%.\n\n\
          | run | step | predicted IOPS | measured | error | MB/s | predicted latency | measured | error | beyond the fit |\n\
          |---|---|---|---|---|---|---|---|---|---|"
     )?;
@@ -337,16 +394,47 @@ fn table(text: &mut String, rows: &[Row]) -> Outcome<()> {
             count(iops.predicted),
             count(iops.from),
             count(iops.to),
-            count(iops.measured),
+            spread(iops, count),
             100.0 * iops.error(),
             count(row.rate / 1e6),
             time(latency.predicted),
             time(latency.from),
             time(latency.to),
-            time(latency.measured),
+            spread(latency, time),
             100.0 * latency.error(),
             if row.beyond.is_empty() { "–".to_owned() } else { row.beyond.join(", ") },
         )?;
+    }
+    text.push('\n');
+    Ok(())
+}
+
+/// What was measured, with its rounds where they differ.
+fn spread(figure: &Figure, text: fn(f64) -> String) -> String {
+    let ((low, high), measured) = (figure.rounds, text(figure.measured));
+    match high > low * 1.02 {
+        true => format!("{measured} ({} to {})", text(low), text(high)),
+        false => measured,
+    }
+}
+
+/// How far the machine itself moved.
+fn moved(text: &mut String, control: &[Control]) -> Outcome<()> {
+    writeln!(
+        text,
+        "## How far the machine itself moved\n\n\
+         Two VMs with 8 reads each, a processor for each VM, are neither fitted nor predicted. They were measured in every\n\
+         round of the fit and in every later one:\n\n\
+         | step | median IOPS during the fit | later | change |\n|---|---|---|---|"
+    )?;
+    for step in control {
+        let half = |half: &[f64]| {
+            let (low, high) = extremes(half.iter().copied());
+            let median = count(median(half.iter().copied()));
+            format!("{median} ({} to {})", count(low), count(high))
+        };
+        let [before, after] = step.halves.each_ref().map(|rates| half(rates));
+        writeln!(text, "| {} | {before} | {after} | {:+.1}% |", step.step, 100.0 * step.moved())?;
     }
     text.push('\n');
     Ok(())
@@ -367,7 +455,9 @@ fn reasons(text: &mut String, rows: &[Row]) -> Outcome<()> {
             text,
             "\nThe model has threads that serve passes, processors that they share first come, first served and that halt, and\n\
              caches of one size. It has no other load on the machine, and no hypervisor that stops it for milliseconds or moves\n\
-             its processors; the drift between rounds shows how much these matter here.\n"
+             its processors; the drift between rounds shows how much these matter here. Where VMs share processors a run of\n\
+             theirs is in one of two states, by which of their threads the scheduler has put together, and the model has the\n\
+             mean of both.\n"
         )?,
     }
     Ok(())
