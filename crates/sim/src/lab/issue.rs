@@ -2,7 +2,7 @@
 
 use super::LabError;
 use super::draft::Draft;
-use super::front::{Front, is_sequential_read, range, sizes};
+use super::front::{Front, is_sequential_read, mean_size, range, sizes};
 use super::storage::Storage;
 use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Pool, PoolId, Source};
 use crate::plant::Issuer;
@@ -102,8 +102,9 @@ impl<'a> Issue<'a, '_> {
             Operations { spec: spec.clone(), place, step: self.step.index, worker: number };
         let mut load = Load::of(Source::Operations(Box::new(operations)), classes);
         // Of several sizes, as many as they take on average.
-        load.total =
-            planned.map(|bytes| (bytes as f64 / mean(&all).max(1.0)).ceil().max(1.0) as u64);
+        load.total = planned.map(|bytes| {
+            (bytes as f64 / mean_size(&all).map_or(1.0, |of| of.max(1.0))).ceil().max(1.0) as u64
+        });
         let load = self.draft.load(load);
         self.draft.issuer(Issuer {
             load,
@@ -232,13 +233,6 @@ impl<'a> Issue<'a, '_> {
 /// The name by which others wait for a load.
 fn name_of<'a>(phase: Option<&'a Phase>, workload: &'a str) -> &'a str {
     phase.and_then(|phase| phase.name.as_deref()).unwrap_or(workload)
-}
-
-/// The mean of sizes with their weights.
-fn mean(sizes: &[(u32, f64)]) -> f64 {
-    let weights: f64 = sizes.iter().map(|(_, weight)| weight).sum();
-    let bytes: f64 = sizes.iter().map(|(size, weight)| f64::from(*size) * weight).sum();
-    if weights > 0.0 { bytes / weights } else { 1.0 }
 }
 
 /// A worker's loop, as in a record.

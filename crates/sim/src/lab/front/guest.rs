@@ -74,7 +74,7 @@ impl<'a> FrontBuilder<'a> {
                 false => Station::many(cores),
             },
         );
-        let load = (self.issuing().len(), self.in_flight());
+        let load = (self.issuing_on(&of.device), self.in_flight(&of.device));
         match Threads::of(&hypervisor, station, cores, load) {
             Some(threads) => {
                 self.threads.insert(&of.device, threads);

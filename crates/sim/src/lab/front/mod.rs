@@ -37,7 +37,7 @@ use threads::{Buckets, PassWork, Threads};
 use workload::Dir;
 
 pub use network::{HostEnd, NetPath, with_nets};
-pub use sizes::{is_sequential_read, range, sizes};
+pub use sizes::{is_sequential_read, mean_size, range, sizes};
 pub use software::Software;
 
 /// All hops between guests and ports of arrays.

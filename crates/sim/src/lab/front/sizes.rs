@@ -24,6 +24,13 @@ pub fn sizes(spec: &Spec, dir: Dir) -> Vec<(u32, f64)> {
     }
 }
 
+/// The mean of sizes with their weights; `None` of none.
+pub fn mean_size(sizes: &[(u32, f64)]) -> Option<f64> {
+    let weights: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+    let bytes: f64 = sizes.iter().map(|(size, weight)| f64::from(*size) * weight).sum();
+    (weights > 0.0).then_some(bytes / weights)
+}
+
 /// The mean range of the trims, or of the zeroes, of `spec`; 0 for flushes.
 pub fn range(spec: &Spec, dir: Dir) -> u32 {
     let WorkloadKind::Access(access) = &spec.kind else { return 0 };

@@ -10,7 +10,7 @@
 //! A host is such a machine where its hypervisor has a `pass_time`.
 
 use super::path_medium::PathMedium;
-use super::sizes::sizes;
+use super::sizes::{mean_size, sizes};
 use super::{FrontBuilder, work};
 use crate::Ps;
 use crate::lab::draft::Draft;
@@ -176,20 +176,27 @@ impl<'a> FrontBuilder<'a> {
         loads.flat_map(|load| load.on.iter().map(|name| member(name))).collect()
     }
 
-    /// Bytes that closed loops have in flight, at most.
-    pub(super) fn in_flight(&self) -> f64 {
+    /// How many of them are on a host.
+    pub(super) fn issuing_on(&self, host: &str) -> usize {
+        self.issuing().into_iter().filter(|vm| self.is_on(vm, host)).count()
+    }
+
+    fn is_on(&self, vm: &str, host: &str) -> bool {
+        self.atlas.vm(vm).is_some_and(|vm| vm.host.as_deref() == Some(host))
+    }
+
+    /// Bytes that closed loops on a host have in flight, at most.
+    pub(super) fn in_flight(&self, host: &str) -> f64 {
         let bytes = |spec: &Spec| {
-            let sizes = [Dir::Read, Dir::Write].map(|dir| sizes(spec, dir));
-            let weight: f64 = sizes.iter().flatten().map(|(_, weight)| weight).sum();
-            let sum: f64 =
-                sizes.iter().flatten().map(|(size, weight)| f64::from(*size) * weight).sum();
-            sum / weight.max(f64::MIN_POSITIVE)
+            let of = [Dir::Read, Dir::Write].map(|dir| sizes(spec, dir));
+            mean_size(&of.concat()).unwrap_or(0.0)
         };
         let of = |load: &DiskLoad| {
             let spec = &load.workload.spec;
             match spec.arrivals {
                 Arrivals::Closed { depth, .. } => {
-                    f64::from(depth) * bytes(spec) * load.on.len() as f64
+                    let on = load.on.iter().filter(|name| self.is_on(member(name), host));
+                    f64::from(depth) * bytes(spec) * on.count() as f64
                 }
                 Arrivals::Open { .. } => 0.0,
             }
@@ -289,7 +296,7 @@ impl<'a> FrontBuilder<'a> {
         let block = blocks().max().map_or(0.0, f64::from);
         let smallest = blocks().min().map_or(f64::INFINITY, f64::from);
         let rates = specs().filter_map(rate).fold(0.0, f64::max);
-        let vms = self.issuing().len() as f64;
+        let vms = self.issuing_on(&host.device) as f64;
         let count = |figure: &str| hypervisor.count(figure).map(f64::from);
         let size = |figure: &str| hypervisor.bytes(figure).map(|bytes| bytes as f64);
         let iops = |figure: &str| hypervisor.iops(figure);
@@ -356,9 +363,7 @@ impl PathMedium {
 /// The tokens that an I/O of these sizes takes of a port, and the copy that returns them: it carries the bytes at the
 /// port's rate. `crossing` is the transfer over the port.
 fn paced(pool: PoolId, most: u32, sizes: &[(u32, f64)], crossing: Hop) -> Vec<Hop> {
-    let weight: f64 = sizes.iter().map(|(_, weight)| weight).sum();
-    let bytes: f64 = sizes.iter().map(|(size, weight)| f64::from(*size) * weight).sum();
-    let mean = bytes / weight.max(f64::MIN_POSITIVE);
+    let mean = mean_size(sizes).unwrap_or(0.0);
     let tokens = ((mean / TOKEN).round().max(1.0) as u32).min(most);
     vec![
         Hop::Take { pool, tokens },

@@ -31,7 +31,25 @@ pub fn check(
     if depth(&class.route) > DEPTH_MAX {
         return Err((0, format!("arms and copies are nested more than {DEPTH_MAX} deep")));
     }
-    RouteCheck { network, arms: Vec::new(), copies }.route(&class.route, HeldTokens::new())
+    submits(&class.route)?;
+    RouteCheck { network, arms: Vec::new(), within: 0, copies }
+        .route(&class.route, HeldTokens::new())
+}
+
+/// An I/O is issued at most once, and always if at all.
+fn submits(route: &[Hop]) -> Result<(), (usize, String)> {
+    let mut all = (0..).zip(route).filter(|(_, hop)| matches!(hop, Hop::Submit));
+    let Some((at, _)) = all.next() else { return Ok(()) };
+    if let Some((again, _)) = all.next() {
+        return Err((again, "issues the I/O once more".to_owned()));
+    }
+    for (number, hop) in route[..at].iter().enumerate() {
+        let (Hop::Skip { hops, .. } | Hop::SkipHeld { hops, .. }) = hop else { continue };
+        if number + *hops as usize >= at {
+            return Err((number, "skips the hop that issues the I/O".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 /// Nesting depth of arms and copies, searched no deeper than needed to refuse the route.
@@ -73,6 +91,8 @@ struct RouteCheck<'a> {
     network: &'a Network,
     /// The selectors of the enclosing branches.
     arms: Vec<u32>,
+    /// How many arms and copies enclose the route.
+    within: usize,
     copies: &'a mut KnownCopies,
 }
 
@@ -127,8 +147,10 @@ impl RouteCheck<'_> {
         hops: &[Hop],
         held: HeldTokens,
     ) -> Result<(), String> {
-        self.route(hops, held)
-            .map_err(|(hop, problem)| format!("{what}, hop {hop} of it: {problem}"))
+        self.within += 1;
+        let checked = self.route(hops, held);
+        self.within -= 1;
+        checked.map_err(|(hop, problem)| format!("{what}, hop {hop} of it: {problem}"))
     }
 
     fn hop(&mut self, hop: &Hop) -> Result<(), String> {
@@ -192,6 +214,9 @@ impl RouteCheck<'_> {
                     self.within(format_args!("copy {number}"), route, HeldTokens::new())?;
                 }
                 Ok(())
+            }
+            Hop::Submit if self.within > 0 => {
+                Err("issues the I/O within a branch or a copy, where not all of it is".to_owned())
             }
             Hop::As { .. } | Hop::Submit => Ok(()),
         }

@@ -10,7 +10,11 @@ const COSTS: [f64; 4] = [20e-6, 8e-6, 3e-6, 0.2e-9];
 
 /// The plant of a lab with so many VMs, a port's rate, a workload and further figures of the machine.
 fn plant(vms: u32, port: &str, work: &str, figures: &str) -> Plant {
-    let text = format!(
+    built(text(vms, port, work, figures))
+}
+
+fn text(vms: u32, port: &str, work: &str, figures: &str) -> String {
+    format!(
         r#"
 [scenario]
 title = "A machine"
@@ -51,7 +55,10 @@ on = "vm*"
 warmup = "100ms"
 measure = "1s"
 "#
-    );
+    )
+}
+
+fn built(text: String) -> Plant {
     let source = Source { name: "machine.toml".to_owned(), text, ..Source::default() };
     let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
     let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -136,6 +143,21 @@ fn bytes_cost_more_between_two_processors() {
         near(&format!("simulated {vms}"), simulated(&plant.network, 0.2).0, truth, within);
         near(&format!("estimated {vms}"), estimate(&plant).iops, truth, within);
     }
+}
+
+/// Two machines with a VM each leave a processor to the other end, as one does, and hold no more bytes.
+#[test]
+fn each_machine_counts_its_own_vms() {
+    let figures = r#"
+  { name = "cpu_per_byte_apart", value = "0.9 ns/B", source = "a test", kind = "assumed" },
+  { name = "cache", value = "64KiB", source = "a test", kind = "assumed" },
+  { name = "cpu_per_byte_uncached", value = "0.4 ns/B", source = "a test", kind = "assumed" },"#;
+    let two = text(2, "", "block = \"64KiB\"\ndepth = 1", figures);
+    let two = built(two.replace("\"here\"", "\"here{1..2}\""));
+    let [wake, pass, each, _] = COSTS;
+    let truth = 2.0 / (2.0 * wake + pass + each + 0.9e-9 * 65_536.0);
+    near("simulated", simulated(&two.network, 0.2).0, truth, 0.01);
+    near("estimated", estimate(&two).iops, truth, 0.01);
 }
 
 /// Bytes in flight on a processor that do not fit into its caches.
