@@ -3,6 +3,7 @@
 use sim::Ps;
 use sim::engine::{Halt, SetUpError, Simulation, WaitPoint, Waiting};
 use sim::model::*;
+use workload::Dir;
 
 /// A station, links, a pool of two, and a closed load over this route.
 fn over(route: Vec<Hop>) -> Network {
@@ -146,6 +147,7 @@ fn stations_and_pools() {
         (Station::Sorted { servers: 1, gain: vec![1.0, 0.0] }, "a gain of 0"),
         (Station::Sorted { servers: 1, gain: vec![f64::NAN] }, "a gain of NaN"),
         (Station::Batch { count: 0, within: Ps(1) }, "a batch of 0 I/Os"),
+        (Station::Processors { count: 0, halt: None }, "no processors"),
     ] {
         let mut network = Network::new();
         network.station(station);
@@ -154,6 +156,31 @@ fn stations_and_pools() {
     let mut network = Network::new();
     network.pool(Pool { tokens: 0 });
     refused(&network, "pool 0 has no tokens");
+}
+
+#[test]
+fn threads() {
+    let gate = Gated {
+        processors: StationId(0),
+        thread: 0,
+        pass: Ps(1),
+        wake: Ps(0),
+        switch: Ps(0),
+        spin: Ps(0),
+        counted: true,
+        parts: None,
+    };
+    let parts = Some(Parts { dir: Dir::Read, bytes: 0, header: 48 });
+    for (gate, says) in [
+        (Gated { processors: StationId(1), ..gate }, "station 1 is no processors"),
+        (Gated { thread: u32::MAX, ..gate }, "thread 4294967295; the last is"),
+        (Gated { parts, ..gate }, "parts of 0 bytes"),
+    ] {
+        let mut network = Network::new();
+        network.station(Station::Processors { count: 1, halt: None });
+        network.station(Station::Gated(gate));
+        refused(&network, says);
+    }
 }
 
 #[test]

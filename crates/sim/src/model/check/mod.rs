@@ -281,6 +281,9 @@ fn station(network: &Network, station: &Station) -> Result<(), String> {
             if !matches!(found, Some(Station::Processors { .. })) {
                 return Err(format!("station {} is no processors", of.processors.0));
             }
+            if of.parts.is_some_and(|parts| parts.bytes == 0) {
+                return Err("parts of 0 bytes".to_owned());
+            }
             match of.thread as usize >= PLACES_MAX {
                 true => Err(format!("thread {}; the last is {}", of.thread, PLACES_MAX - 1)),
                 false => Ok(()),
