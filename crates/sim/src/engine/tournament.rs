@@ -22,6 +22,12 @@ impl<T: Copy + Ord> Tournament<T> {
         self.nodes[1]
     }
 
+    /// All values, and some that are the greatest behind them.
+    #[inline]
+    pub fn all(&self) -> &[T] {
+        &self.nodes[self.nodes.len() / 2..]
+    }
+
     /// Changes a value.
     #[inline]
     pub fn set(&mut self, number: usize, value: T) {

@@ -33,8 +33,12 @@ pub enum Law {
 
 /// Observed times, all equally probable.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
-    times: Arc<[Ps]>,
+pub struct Table(Arc<TableTimes>);
+
+/// The times with their moments, apart, so that a law is no larger for them.
+#[derive(Debug, PartialEq)]
+struct TableTimes {
+    times: Box<[Ps]>,
     /// The mean, and the second and third central moments, which estimates ask for often.
     mean: f64,
     variance: f64,
@@ -54,7 +58,7 @@ impl Table {
             powers.sum::<f64>() / count
         };
         let (variance, third) = (moment(2), moment(3));
-        Some(Table { times: times.into(), mean, variance, third })
+        Some(Table(Arc::new(TableTimes { times: times.into(), mean, variance, third })))
     }
 }
 
@@ -71,7 +75,7 @@ impl Law {
             Law::Hyper { first, means } => {
                 first * means[0].0 as f64 + (1.0 - first) * means[1].0 as f64
             }
-            Law::Table(table) => table.mean,
+            Law::Table(table) => table.0.mean,
         }
     }
 
@@ -93,7 +97,7 @@ impl Law {
                 let square = |mean: Ps| mean.0 as f64 * mean.0 as f64;
                 2.0 * (first * square(means[0]) + (1.0 - first) * square(means[1])) - mean * mean
             }
-            Law::Table(table) => table.variance,
+            Law::Table(table) => table.0.variance,
         };
         variance / (mean * mean)
     }
@@ -114,9 +118,9 @@ impl Law {
                 let third = moment(3, 6.0) - 3.0 * mean * moment(2, 2.0) + 2.0 * mean.powi(3);
                 if variance > 0.0 { third / variance.powf(1.5) } else { 0.0 }
             }
-            Law::Table(Table { variance, third, .. }) => {
-                if *variance > 0.0 {
-                    third / variance.powf(1.5)
+            Law::Table(Table(of)) => {
+                if of.variance > 0.0 {
+                    of.third / of.variance.powf(1.5)
                 } else {
                     0.0
                 }
@@ -152,7 +156,7 @@ impl Law {
                 let mean = means[usize::from(!rng.chance(*first))];
                 exponential(rng, mean)
             }
-            Law::Table(Table { times, .. }) => times[rng.below(times.len() as u64) as usize],
+            Law::Table(Table(of)) => of.times[rng.below(of.times.len() as u64) as usize],
         }
     }
 }

@@ -24,6 +24,8 @@ const SERVER: u128 = 1 << 32;
 /// Fractions of a byte a second in which links are divided.
 const FRACTION: u64 = 1024;
 const PS_PER_S: u128 = 1_000_000_000_000;
+/// So few partitions are looked at one by one.
+const FEW: usize = 4;
 /// Never.
 const NEVER: Ps = Ps::MAX;
 
@@ -313,13 +315,20 @@ impl Fluid {
     #[inline]
     pub fn leave(&mut self, now: Ps) -> Option<u32> {
         let mut first = None;
-        self.nexts.up_to(now, &mut |part| {
-            let path = match &mut self.parts[part] {
+        let (parts, nexts) = (&mut self.parts, &self.nexts);
+        let mut look = |part: usize| {
+            let path = match &mut parts[part] {
                 Partition::Equal(equal) => equal.ready(now),
                 Partition::Fair(fair) => fair.ready(now),
             };
             first = first.into_iter().chain(path).min();
-        });
+        };
+        let all = nexts.all();
+        if all.len() <= FEW {
+            (0..).zip(all).filter(|(_, next)| **next <= now).for_each(|(part, _)| look(part));
+        } else {
+            nexts.up_to(now, &mut look);
+        }
         let path = &mut self.paths[first? as usize];
         let part = &mut self.parts[path.part as usize];
         let (who, clock) = match part {
