@@ -101,7 +101,7 @@ lab: ## Emulated labs, as root: 60 planted bottlenecks, labs 1, 2 and 5 in small
 	cargo build --release --locked --package wirespeed
 	@scripts/lab
 
-predict: ## Predict runs on an embedded SAN, then measure them: about five minutes, on an idle machine
+predict: ## Predict runs on an embedded SAN, then measure them: a quarter of an hour, on an idle machine
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	cargo build --release --locked --package calibrate --example prediction
