@@ -351,7 +351,7 @@ fn head(text: &mut String, pairs: &[Pair], control: &[Control], score: &Score) -
          | median error | **{:.1}%**: throughput {:.1}%, mean latency {:.1}% | at most {:.0}% |\n\
          | greatest error | **{:.1}%** | at most {:.0}% |\n\
          | 95% ranges that hold what was measured | **{} of {}** | at least {:.0}% |\n\
-         | a control that is not predicted moved by, from the fit to the measurements | {:.1}% | |\n\
+         | a control, used for nothing else, moved by, from the fit to the measurements | {:.1}% | |\n\
          | machine | {}, {} processors, Linux {} | |\n",
         pairs.len(),
         pair.measured.len(),
@@ -423,8 +423,8 @@ fn moved(text: &mut String, control: &[Control]) -> Outcome<()> {
     writeln!(
         text,
         "## How far the machine itself moved\n\n\
-         Two VMs with 8 reads each, a processor for each VM, are neither fitted nor predicted. They were measured in every\n\
-         round of the fit and in every later one:\n\n\
+         Two VMs with 8 reads each, a processor for each VM, were measured in every round of the fit and in every later one.\n\
+         These records are used for nothing else:\n\n\
          | step | median IOPS during the fit | later | change |\n|---|---|---|---|"
     )?;
     for step in control {
@@ -456,8 +456,8 @@ fn reasons(text: &mut String, rows: &[Row]) -> Outcome<()> {
             "\nThe model has threads that serve passes, processors that they share first come, first served and that halt, and\n\
              caches of one size. It has no other load on the machine, and no hypervisor that stops it for milliseconds or moves\n\
              its processors; the drift between rounds shows how much these matter here. Where VMs share processors a run of\n\
-             theirs is in one of two states, by which of their threads the scheduler has put together, and the model has the\n\
-             mean of both.\n"
+             theirs is in one of two states, as if their threads had been put together in two ways, and the model has the mean\n\
+             of both.\n"
         )?,
     }
     Ok(())

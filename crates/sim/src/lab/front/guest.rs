@@ -119,20 +119,20 @@ impl<'a> FrontBuilder<'a> {
         let adapter = self.atlas.beside(hop, HopKind::VirtualAdapter);
         let sheet = adapter.map_or(Sheet::default(), |adapter| self.atlas.sheet(adapter));
         let host = self.atlas.beside(hop, HopKind::HostCpu).map(|host| host.device.as_str());
-        let pass = host.and_then(|host| self.initiator(host, &of.device));
-        self.stage(hop).pass = pass;
+        let mut pass = host.and_then(|host| self.initiator(host, &of.device));
         if let Some((processors, station)) = self.processors.get(of.device.as_str()).copied() {
             let whose = adapter.map_or(of.name.as_str(), |adapter| adapter.name.as_str());
             let time = defaults::GUEST_IO.unless(sheet.time("cpu_per_io"), whose, self.draft);
-            self.stage(hop).pass = pass.map(|pass| pass.and(time));
-            if pass.is_none() {
-                self.stage(hop).out.push(work(station, time, 0.0));
+            match &mut pass {
+                Some(pass) => pass.each += time,
+                None => self.stage(hop).out.push(work(station, time, 0.0)),
             }
             // Over the cheapest of its adapters, where they differ.
             let limits = self.draft.limits(processors);
             let most = rate(limits.servers.unwrap_or(1), time);
             limits.ops_rate = limits.ops_rate.into_iter().chain(most).reduce(f64::max);
         }
+        self.stage(hop).pass = pass;
         let processors = host.and_then(|host| self.processors.get(host).copied());
         if let (None, Some((_, station)), Some(time)) =
             (pass, processors, sheet.time("host_cpu_per_io"))

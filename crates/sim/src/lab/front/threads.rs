@@ -43,11 +43,6 @@ pub struct PassWork {
 }
 
 impl PassWork {
-    /// With so many more seconds for each I/O.
-    pub fn and(self, seconds: f64) -> PassWork {
-        PassWork { each: self.each + seconds, ..self }
-    }
-
     /// The visit.
     pub fn hop(self, dir: Dir) -> Hop {
         work(self.queue, self.each, self.per_byte[usize::from(dir == Dir::Write)])
@@ -62,8 +57,8 @@ pub type Buckets = [PoolId; 2];
 pub struct Threads {
     processors: StationId,
     cores: u32,
-    /// Seconds: of waking and of switching; of a pass and per I/O, at the initiator and at the target; per byte, at the end that receives it and
-    /// at the one that sends it.
+    /// Seconds: of waking and of switching; of a pass and per I/O, at the initiator and at the target; per byte, at the end
+    /// that receives it and at the one that sends it.
     wake: f64,
     switch: f64,
     pass: [f64; 2],
