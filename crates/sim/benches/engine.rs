@@ -23,6 +23,8 @@ const CUSTOMERS_CIMBA: u64 = 2_000_000;
 const CUSTOMERS_SIMPY: u64 = 100_000;
 /// Holds of a round.
 const HOLDS: u64 = 2_000_000;
+/// The queue follows the pace of the events as often as the engine lets it.
+const TUNED: u64 = 1 << 16;
 /// Load of M/M/1, and its mean residence time in units of service time.
 const LOAD: f64 = 0.75;
 
@@ -198,6 +200,9 @@ fn hold_ours(count: u64, spans: &[u64]) -> f64 {
     for number in count..count + HOLDS {
         if let Some(event) = pending.pop_before(EventKey::MAX) {
             pending.push(later(event, number, spans));
+            if number % TUNED == 0 {
+                pending.tune(event.time);
+            }
         }
     }
     black_box(pending.len());

@@ -92,10 +92,11 @@ fn round_trip(plant: &Plant) {
     let rate = ios / (ROUND.as_secs_f64() * ROUNDS as f64);
     let network = &plant.network;
     println!(
-        "  {} hops, {} stations, {} queue limits; {rate:.0} I/Os a simulated second, {events:.1} events an I/O",
+        "  {} hops, {} stations, {} queue limits; {rate:.0} I/Os a simulated second, {events:.1} events an I/O; {} links apart",
         plant.hops.len(),
         network.stations().len(),
         network.pools().len(),
+        simulation.links_apart(),
     );
     println!("  one thread, {ROUNDS} rounds    simulated s a second      I/Os/s     events/s");
     for (name, of_cpu) in [("processor time", true), ("wall time", false)] {

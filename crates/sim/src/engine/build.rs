@@ -1,13 +1,13 @@
 //! Builds a simulation from a network: routes in one table, memory for all I/Os that can be outstanding.
 
 use super::alarm::Alarms;
+use super::apart::Apart;
 use super::choose::Chooser;
 use super::copies::CopyState;
 use super::entity::{Entities, Fifo};
 use super::event::EventQueue;
 use super::fuse::{Foreseeable, fuse};
-use super::lane;
-use super::layout::RouteLayout;
+use super::layout::{RouteLayout, StepFigures};
 use super::source::{self, SourceState};
 use super::station::{ClassCounts, PoolState, StationState};
 use super::{ClassState, Observer, Scheduled, Seeds, SetUpError, Simulation};
@@ -78,6 +78,7 @@ impl<O: Observer> Simulation<O> {
             pending: EventQueue::with_capacity(
                 ios as usize + network.loads.len() + network.stations.len(),
             ),
+            at_once: None,
             alarms: alarms(network),
             entities: Entities::new(ios),
             copies: CopyState::all(network, ios),
@@ -86,9 +87,11 @@ impl<O: Observer> Simulation<O> {
             steps: Box::default(),
             scopes: Box::default(),
             starts: Box::default(),
+            figures: StepFigures::default(),
             raids: Box::default(),
             parts: DiskParts::default(),
             runs: Box::default(),
+            apart: Apart::default(),
             stations: Vec::with_capacity(network.stations.len()),
             pools: network.pools.iter().map(|pool| PoolState::new(pool, O::TIMES)).collect(),
             choosers: Vec::new(),
@@ -114,16 +117,22 @@ impl<O: Observer> Simulation<O> {
         simulation.choosers =
             network.selectors.iter().zip(arms).map(|(of, arms)| Chooser::new(of, arms)).collect();
         simulation.lay_out(network, (seeds, ios), fast)?;
-        // An I/O on fused visits can be neither pulled out nor stopped.
         if fast && network.changes.is_empty() {
-            let steps = &mut simulation.steps;
-            let (starts, stations) = (&simulation.starts, &mut simulation.stations);
-            simulation.runs = fuse(steps, starts, stations, Foreseeable::of(network)).into();
+            simulation.shorten(network);
         }
-        let runs = &simulation.runs;
-        lane::assign(&mut simulation.steps, runs, &mut simulation.stations, ios);
         simulation.begin(network);
         Ok(simulation)
+    }
+
+    /// Fuses visits, and finds what can be simulated apart. Nothing ever changes: an I/O on fused visits can be neither
+    /// pulled out nor stopped.
+    fn shorten(&mut self, network: &Network) {
+        let (starts, stations) = (&self.starts, &mut self.stations);
+        let known = Foreseeable::of(network);
+        self.runs = fuse(&mut self.steps, starts, stations, &self.figures.demands, known).into();
+        if !O::SERVICES {
+            self.apart = self.find_apart(network);
+        }
     }
 
     /// Lays out the routes and the sources.
@@ -159,6 +168,7 @@ impl<O: Observer> Simulation<O> {
         let laid_out = layout.make_room(fast.then_some(network), ios);
         (self.steps, self.scopes) = (laid_out.steps, laid_out.scopes);
         (self.starts, self.raids) = (laid_out.starts, laid_out.raids);
+        self.figures = laid_out.figures;
         let disks = self.raids.iter().map(|visit| visit.group.disks).max();
         self.parts = DiskParts::new(disks.unwrap_or(0));
         for (number, load) in network.loads.iter().enumerate() {

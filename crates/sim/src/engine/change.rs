@@ -7,7 +7,6 @@
 use super::entity::{Fifo, NONE};
 use super::layout::RouteStep;
 use super::station::Discipline;
-use super::walk::brings_payload;
 use super::{Observer, Scheduled, Simulation};
 use crate::model::Change;
 
@@ -131,8 +130,7 @@ impl<O: Observer> Simulation<O> {
         for (number, held) in &scope.held {
             let kept = before.iter().find(|(of, _)| of == number).map_or(0, |(_, kept)| *kept);
             let pool = &mut self.pools[*number as usize];
-            pool.free += held - kept;
-            pool.tally.set_busy(self.now, pool.tally.level().busy - (held - kept));
+            pool.give(held - kept, self.now);
         }
     }
 
@@ -215,8 +213,8 @@ impl<O: Observer> Simulation<O> {
             Discipline::Fluid(fluid) => {
                 place.tally.pull(now, stayed);
                 let hop = self.entities[who].hop as usize;
-                if let RouteStep::Cross { path, scale, .. } = self.steps[hop]
-                    && brings_payload(scale)
+                if let RouteStep::Cross { path, size, .. } = self.steps[hop]
+                    && self.figures.sizes[size as usize].brings_payload()
                 {
                     fluid.tally(path).pull(now, stayed);
                 }

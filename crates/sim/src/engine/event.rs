@@ -1,23 +1,19 @@
 //! The pending events, in the order of (time, station, sequence).
 //!
-//! They are in a heap ([`super::heap`]). Events that are always scheduled the same time ahead arrive in the order in which they leave. They go into lanes
-//! (FIFO queues) beside the heap, which costs no walk and keeps the heap small. The lane is only a hint: an event that
-//! would precede the last of its lane goes into the heap.
+//! Those of the near future are in a calendar ([`super::calendar`]), all others in a heap ([`super::heap`]). Where few are
+//! pending all are in the heap.
 
+use super::calendar::Calendar;
 use super::heap::Heap;
 use crate::Ps;
-use std::collections::VecDeque;
-use std::hint::select_unpredictable;
 
 /// Bits of [`SimEvent::tie`] that hold the sequence; the station's number is above them.
 const SEQUENCE_BITS: u32 = 44;
 /// Bits of the sequence where the events of one place are ordered by a rank before it, and the number of ranks.
 const RANKED_BITS: u32 = 36;
 pub const RANKS: usize = 1 << (SEQUENCE_BITS - RANKED_BITS);
-/// Lanes beside the heap; any lane number from here on means the heap.
-pub const LANES: usize = 3;
-/// Capacity of a lane. More events than this are rarely scheduled the same time ahead; the rest go into the heap.
-const LANE_ROOM: usize = 1 << 14;
+/// The calendar is tuned to the pace of at least so many events.
+const PACE: u64 = 4096;
 
 /// Something that happens at a station, a source or a selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +21,7 @@ pub struct SimEvent {
     /// When it happens.
     pub time: Ps,
     /// Orders events of one moment.
-    tie: u64,
+    pub(super) tie: u64,
     /// What it concerns: an I/O, or a slot of a source.
     pub who: u32,
 }
@@ -60,16 +56,22 @@ impl SimEvent {
         u128::from(self.tie) << 64 | u128::from(self.who)
     }
 
-    /// The event of this key, for alarms that concern no particular I/O.
-    #[inline]
-    pub(super) fn of(key: EventKey) -> SimEvent {
-        SimEvent { time: Ps((key >> 64) as u64), tie: key as u64, who: 0 }
-    }
-
     /// The number of the station; sources and selectors come after all stations.
     #[inline]
     pub fn place(&self) -> u32 {
         (self.tie >> SEQUENCE_BITS) as u32
+    }
+
+    /// Whether it happens before `other`.
+    #[inline]
+    pub(super) fn is_before(&self, other: &SimEvent) -> bool {
+        self.is_due_before(other.time.0, other.tie)
+    }
+
+    /// Whether it happens before this time, or at it and before this tie.
+    #[inline]
+    pub(super) fn is_due_before(&self, time: u64, tie: u64) -> bool {
+        self.time.0 < time || self.time.0 == time && self.tie < tie
     }
 
     /// Its position in the order of all events.
@@ -95,31 +97,26 @@ pub fn end_of(time: Ps) -> EventKey {
 #[derive(Clone, Debug)]
 pub struct EventQueue {
     heap: Heap,
-    /// The first key of each lane; [`EventKey::MAX`] for an empty lane.
-    heads: [EventKey; LANES],
-    lanes: [VecDeque<SimEvent>; LANES],
-    /// Events in all lanes.
-    lined: usize,
-    /// Capacity of a lane.
-    room: usize,
+    near: Calendar,
+    /// Events removed since the calendar was tuned last, and when that was.
+    removed: u64,
+    tuned: Ps,
 }
 
 impl EventQueue {
     /// Preallocates for `events` events.
     pub fn with_capacity(events: usize) -> EventQueue {
-        let room = events.min(LANE_ROOM);
         EventQueue {
             heap: Heap::with_capacity(events),
-            heads: [EventKey::MAX; LANES],
-            lined: 0,
-            lanes: std::array::from_fn(|_| VecDeque::with_capacity(room)),
-            room,
+            near: Calendar::with_capacity(events),
+            removed: 0,
+            tuned: Ps::ZERO,
         }
     }
 
     /// Number of events.
     pub fn len(&self) -> usize {
-        self.heap.len() + self.lined
+        self.heap.len() + self.near.len()
     }
 
     /// Whether there are no events.
@@ -129,83 +126,67 @@ impl EventQueue {
 
     /// All events, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = SimEvent> {
-        let lined = self.lanes.iter().flatten().copied();
-        self.heap.iter().map(SimEvent::from_heap).chain(lined)
+        self.heap.iter().map(SimEvent::from_heap).chain(self.near.iter())
     }
 
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, event: SimEvent) {
-        self.heap.push(event.time.0, event.rest());
+        let SimEvent { time, tie, who } = event;
+        if !self.near.is_open() || !self.near.push(time, tie, who) {
+            self.heap.push(event.time.0, event.rest());
+        }
     }
 
-    /// Adds an event that is expected to come after all others pushed on this lane.
+    /// Removes the first event if it happens before `end` and is of the near future, which it nearly always is.
     #[inline]
-    pub fn push_on(&mut self, lane: u8, event: SimEvent) {
-        if usize::from(lane) >= LANES {
-            return self.push(event);
-        }
-        self.push_in_lane(lane, event);
-    }
-
-    #[inline(never)]
-    fn push_in_lane(&mut self, lane: u8, event: SimEvent) {
-        let number = usize::from(lane);
-        let Some(lane) = self.lanes.get_mut(number) else { return self.push(event) };
-        match lane.back() {
-            None if self.room > 0 => self.heads[number] = event.key(),
-            Some(last) if last.key() <= event.key() && lane.len() < self.room => {}
-            _ => return self.push(event),
-        }
-        lane.push_back(event);
-        self.lined += 1;
+    pub fn pop_near(&mut self, end: Ps) -> Option<SimEvent> {
+        let first = self.near.first_time();
+        (first < end && self.heap.is_empty()).then(|| {
+            self.removed += 1;
+            self.near.take_first()
+        })
     }
 
     /// Removes the first event if it comes before `end`.
-    #[inline]
     pub fn pop_before(&mut self, end: EventKey) -> Option<SimEvent> {
-        if self.lined > 0 {
-            return self.pop_any(end);
+        let (time, tie) = ((end >> 64) as u64, end as u64);
+        self.removed += 1;
+        if let Some(first) = self.near.first()
+            && (self.heap.is_empty()
+                || self.heap.first().is_none_or(|far| first.is_before(&SimEvent::from_heap(far))))
+        {
+            return first.is_due_before(time, tie).then(|| self.near.take_first());
         }
-        self.heap.pop_before((end >> 64) as u64, end as u64).map(SimEvent::from_heap)
+        self.heap.pop_before(time, tie).map(SimEvent::from_heap)
     }
 
-    /// [`EventQueue::pop_before`] where lanes are in use. A separate function, so that the path without lanes is small
-    /// enough to be inlined into the loop.
-    #[inline(never)]
-    fn pop_any(&mut self, end: EventKey) -> Option<SimEvent> {
-        let first = self.heap.first();
-        let (mut least, mut chosen) = (first.map_or(EventKey::MAX, key_of), LANES);
-        for (lane, head) in self.heads.iter().enumerate() {
-            let before = *head < least;
-            least = select_unpredictable(before, *head, least);
-            chosen = select_unpredictable(before, lane, chosen);
-        }
-        if least >= end {
+    /// Follows the pace of the events, now and then. It decides how fast the queue is, and nothing else. The time between
+    /// two events, where there have been enough.
+    pub fn tune(&mut self, now: Ps) -> Option<Ps> {
+        if self.removed < PACE || now <= self.tuned {
             return None;
         }
-        if let Some(lane) = self.lanes.get_mut(chosen) {
-            let first = lane.pop_front();
-            self.heads[chosen] = lane.front().map_or(EventKey::MAX, SimEvent::key);
-            self.lined -= 1;
-            return first;
+        let gap = Ps(now.since(self.tuned).0 / self.removed);
+        (self.removed, self.tuned) = (0, now);
+        let pending = self.len();
+        if self.near.is_out_of_tune(pending, gap) {
+            let heap = &mut self.heap;
+            self.near.tune(pending, gap, |event| heap.push(event.time.0, event.rest()));
         }
-        self.heap.take_first().map(SimEvent::from_heap)
+        Some(gap)
+    }
+
+    /// When the first is due; [`Ps::MAX`] where there is none.
+    pub fn first(&self) -> Ps {
+        let near = self.near.first_time();
+        self.heap.first().map_or(near, |(time, _)| near.min(Ps(time)))
     }
 
     /// Removes all events that satisfy `which`; visits every pending event.
     pub fn remove(&mut self, mut which: impl FnMut(&SimEvent) -> bool) {
-        self.heap.remove(|event| which(&SimEvent::from_heap(event)));
-        for (lane, head) in self.lanes.iter_mut().zip(&mut self.heads) {
-            lane.retain(|event| !which(event));
-            *head = lane.front().map_or(EventKey::MAX, SimEvent::key);
-        }
-        self.lined = self.lanes.iter().map(VecDeque::len).sum();
+        let heap = &mut self.heap;
+        self.near.empty(|event| heap.push(event.time.0, event.rest()));
+        heap.remove(|event| which(&SimEvent::from_heap(event)));
     }
-}
-
-/// The key of an event of the heap.
-#[inline]
-fn key_of((time, rest): (u64, u128)) -> EventKey {
-    u128::from(time) << 64 | rest >> 64
 }

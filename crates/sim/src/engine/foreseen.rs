@@ -50,23 +50,24 @@ impl ForeseenState {
 impl<O: Observer> Simulation<O> {
     /// `who` comes to a fused sequence.
     #[inline]
-    pub(super) fn run_begins(&mut self, number: u32, last: u32, lane: u8, who: u32) {
+    pub(super) fn run_begins(&mut self, number: u32, last: u32, who: u32) {
         let run = &self.runs[number as usize];
         let entity = &mut self.entities[who];
         entity.entered = self.now;
-        let Some((station, demand)) = &run.queue else {
-            let total = run.total;
-            return self.schedule_on(lane, total, last, who);
+        let Some((station, demand)) = run.queue else {
+            let (apart, end) = (run.apart, self.now.plus(run.total));
+            return self.schedule_apart(apart, SimEvent::new(end, last, self.sequence, who));
         };
-        let place = &mut self.stations[*station as usize];
+        let place = &mut self.stations[station as usize];
+        let demand = &self.figures.demands[demand as usize];
         entity.demand = demand.draw(&mut place.rng, entity.bytes);
         let Discipline::Foreseen(servers) = &mut place.kind else { return };
         let end = servers.serve(self.now, entity.demand).plus(run.total);
-        self.pending.push(SimEvent::ranked(end, last, run.rank, self.sequence, who));
-        self.sequence += 1;
+        let event = SimEvent::ranked(end, last, run.rank, self.sequence, who);
+        self.schedule_apart(run.apart, event);
     }
 
-    /// `who` has reached the end of a fused sequence: all its hops are counted, and it continues.
+    /// `who` has reached the end of a fused sequence: all its hops are counted, and it is before the next one.
     #[inline]
     pub(super) fn run_ends(&mut self, run: u32, next: u32, who: u32) {
         let run = &mut self.runs[run as usize];
@@ -100,7 +101,6 @@ impl<O: Observer> Simulation<O> {
             }
         }
         self.entities[who].hop = next;
-        self.walk(who);
     }
 
     /// Calls `each` with every I/O on a fused sequence, and when it leaves the sequence's queue.
@@ -108,7 +108,7 @@ impl<O: Observer> Simulation<O> {
         if self.runs.is_empty() {
             return;
         }
-        for event in self.pending.iter() {
+        for event in self.pending.iter().chain(self.apart.events().copied()) {
             if event.place() as usize >= self.stations.len() {
                 continue;
             }
@@ -167,7 +167,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Tokens of each pool that are held now.
     pub fn held(&self) -> Vec<u32> {
-        let mut held: Vec<u32> = self.pools.iter().map(|pool| pool.tally.level().busy).collect();
+        let mut held: Vec<u32> = self.pools.iter().map(|pool| pool.held).collect();
         let now = self.now;
         self.each_on_run(&mut |run, _, left| {
             let mut moment = left;

@@ -7,8 +7,8 @@
 //! within, and I/Os that leave at one moment leave in the order of entry; so the remaining event has the position in the
 //! order of events that it would have had, and all I/Os leave all stations at the same moments.
 
+use super::apart::NOT_APART;
 use super::event::RANKS;
-use super::lane::NO_LANE;
 use super::layout::RouteStep;
 use super::station::{Discipline, StationState};
 use crate::Ps;
@@ -21,8 +21,8 @@ const SERVERS_MOST: u32 = 1024;
 /// A sequence that is one event.
 #[derive(Clone, Debug)]
 pub struct FusedRun {
-    /// The queue that it begins with.
-    pub queue: Option<(u32, Demand)>,
+    /// The queue that it begins with, and the number of the demand there.
+    pub queue: Option<(u32, u32)>,
     /// What follows.
     pub legs: Box<[RunLeg]>,
     /// The sum of the delays.
@@ -30,6 +30,8 @@ pub struct FusedRun {
     /// The position of its queue among those whose sequences end at the same station: I/Os that leave several queues at
     /// one moment leave them in the order of the queues' numbers.
     pub rank: u64,
+    /// The links apart that it leads to.
+    pub apart: u16,
     /// I/Os that reached its end, read and written, and their bytes.
     pub ios: [u64; 2],
     pub bytes: [u64; 2],
@@ -48,6 +50,11 @@ pub enum RunLeg {
 }
 
 impl RunLeg {
+    /// Whether tokens are taken.
+    pub fn takes(&self) -> bool {
+        matches!(self, RunLeg::Take(..))
+    }
+
     /// Whether both are at one station.
     fn is_at(&self, other: &RunLeg) -> bool {
         matches!((self, other), (RunLeg::Delay(a, _), RunLeg::Delay(b, _)) if a == b)
@@ -56,7 +63,7 @@ impl RunLeg {
 
 impl FusedRun {
     /// The station of its event.
-    fn last(&self) -> u32 {
+    pub fn last(&self) -> u32 {
         let queue = || self.queue.as_ref().map(|(station, _)| *station);
         self.delays().last().map(|(station, _)| station).or_else(queue).unwrap_or(0)
     }
@@ -147,11 +154,12 @@ pub fn fuse(
     steps: &mut [RouteStep],
     starts: &[u32],
     stations: &mut [StationState],
+    demands: &[Demand],
     mut known: Foreseeable,
 ) -> Vec<FusedRun> {
     let (visits, entered) = (visits(steps), entered(steps, starts));
     let (mut found, queues) = loop {
-        let mut found = sequences(steps, &entered, stations, &known);
+        let mut found = sequences(steps, &entered, (stations, demands), &known);
         let alone = alone(&found, &visits);
         // Of each queue the sequences that begin there: all of its visits, some of which go on.
         let mut queues: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
@@ -189,7 +197,7 @@ pub fn fuse(
     rank(&mut found);
     for (number, (at, run)) in (0..).zip(&found) {
         let next = (at + usize::from(run.queue.is_some()) + run.legs.len()) as u32;
-        steps[*at] = RouteStep::Run { run: number, last: run.last(), next, lane: NO_LANE };
+        steps[*at] = RouteStep::Run { run: number, last: run.last(), next };
     }
     for station in queues.into_keys() {
         stations[station as usize].kind.foresee();
@@ -226,7 +234,7 @@ fn alone(found: &[(usize, FusedRun)], visits: &BTreeMap<u32, usize>) -> Vec<bool
 fn sequences(
     steps: &[RouteStep],
     entered: &BTreeSet<u32>,
-    stations: &[StationState],
+    (stations, demands): (&[StationState], &[Demand]),
     known: &Foreseeable,
 ) -> Vec<(usize, FusedRun)> {
     let mut found = Vec::new();
@@ -235,7 +243,8 @@ fn sequences(
         let queue = queue(&steps[at], known);
         let first = at + usize::from(queue.is_some());
         let mut legs: Vec<RunLeg> = Vec::new();
-        while let Some(leg) = steps.get(first + legs.len()).and_then(|of| leg(of, stations, known))
+        while let Some(leg) =
+            steps.get(first + legs.len()).and_then(|of| leg(of, (stations, demands), known))
             && (first + legs.len() == at || !entered.contains(&((first + legs.len()) as u32)))
             && !(legs.is_empty() && queue.is_none() && matches!(leg, RunLeg::Take(..)))
             && !legs.iter().any(|of| of.is_at(&leg))
@@ -255,8 +264,9 @@ fn sequences(
             let total = times.fold(Ps::ZERO, Ps::plus);
             let (ios, bytes, stayed, served) = ([0; 2], [0; 2], [0; 2], 0);
             let legs = legs.into();
-            let rank = 0;
-            found.push((at, FusedRun { queue, legs, total, rank, ios, bytes, stayed, served }));
+            let (rank, apart) = (0, NOT_APART);
+            let run = FusedRun { queue, legs, total, rank, apart, ios, bytes, stayed, served };
+            found.push((at, run));
         }
         at += length.max(1);
     }
@@ -264,15 +274,19 @@ fn sequences(
 }
 
 /// The queue of a visit, if it can be foreseen.
-fn queue(step: &RouteStep, known: &Foreseeable) -> Option<(u32, Demand)> {
+fn queue(step: &RouteStep, known: &Foreseeable) -> Option<(u32, u32)> {
     let RouteStep::Visit { station, demand } = step else { return None };
-    known.queues[*station as usize].then(|| (*station, demand.clone()))
+    known.queues[*station as usize].then_some((*station, *demand))
 }
 
 /// A visit of constant time, or tokens that are there.
-fn leg(step: &RouteStep, stations: &[StationState], known: &Foreseeable) -> Option<RunLeg> {
+fn leg(
+    step: &RouteStep,
+    (stations, demands): (&[StationState], &[Demand]),
+    known: &Foreseeable,
+) -> Option<RunLeg> {
     let (station, demand) = match step {
-        RouteStep::Visit { station, demand } => (*station, demand),
+        RouteStep::Visit { station, demand } => (*station, &demands[*demand as usize]),
         RouteStep::Take { pool, tokens } if known.pools[*pool as usize] => {
             return Some(RunLeg::Take(*pool, *tokens));
         }

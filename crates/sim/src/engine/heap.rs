@@ -33,6 +33,12 @@ impl Heap {
         self.times.len() - usize::from(self.hole)
     }
 
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// All events, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u128)> {
         self.times.iter().copied().zip(self.rests.iter().copied()).skip(usize::from(self.hole))
@@ -77,18 +83,15 @@ impl Heap {
     #[inline]
     pub fn first(&self) -> Option<(u64, u128)> {
         if self.hole {
+            if self.times.len() == 1 {
+                return None;
+            }
             let end = self.times.len().min(1 + ARITY);
             let (times, rests) = (&self.times[1..end], &self.rests[1..end]);
             let least = least_of(times, rests)?;
             return Some((times[least], rests[least]));
         }
         Some((*self.times.first()?, *self.rests.first()?))
-    }
-
-    /// Removes the first event.
-    #[inline]
-    pub fn take_first(&mut self) -> Option<(u64, u128)> {
-        self.pop_before(u64::MAX, u64::MAX)
     }
 
     /// Removes all events that satisfy `which`.

@@ -1,7 +1,6 @@
 //! How sources issue I/Os, and how an I/O's end affects its source.
 
 use super::entity::{NONE, NOT_ISSUED};
-use super::lane::AT_ONCE;
 use super::source::SourceKind;
 use super::{Observer, Simulation};
 use crate::Ps;
@@ -248,7 +247,7 @@ impl<O: Observer> Simulation<O> {
                 let again = !worker.open || std::mem::take(&mut worker.late);
                 self.entities.give(who);
                 if again {
-                    self.schedule_on(AT_ONCE, Ps::ZERO, place, slot);
+                    self.schedule_at_once(place, slot);
                 }
             }
         }

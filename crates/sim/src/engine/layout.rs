@@ -8,24 +8,26 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::Dir;
 
-/// A hop with its numbers resolved, one cache line. Positions refer to the table of all routes.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
+/// A figure is looked for among so many of its table.
+const LOOKED_AT: usize = 64;
+
+/// A hop with its numbers resolved, four to a cache line. Positions refer to the table of all routes, and what is larger
+/// than a number is in the tables of [`StepFigures`].
+#[derive(Clone, Copy, Debug)]
 pub enum RouteStep {
     Visit {
         station: u32,
-        demand: Demand,
+        demand: u32,
     },
     Spread {
         first: u32,
         count: u32,
-        demand: Demand,
+        demand: u32,
     },
     Cross {
         station: u32,
         path: u32,
-        scale: f64,
-        extra: u32,
+        size: u32,
     },
     Take {
         pool: u32,
@@ -36,7 +38,7 @@ pub enum RouteStep {
         tokens: u32,
     },
     Skip {
-        chance: f64,
+        chance: u32,
         to: u32,
     },
     As {
@@ -70,7 +72,6 @@ pub enum RouteStep {
         run: u32,
         last: u32,
         next: u32,
-        lane: u8,
     },
     /// The next two steps are a copy's at one disk, and the third is the I/O's own where it needs only one disk.
     Raid {
@@ -85,7 +86,7 @@ pub enum RouteStep {
     /// The step depends on the tokens of a pool that are held.
     SkipHeld {
         pool: u32,
-        chances: Arc<[f64]>,
+        chances: u32,
         to: u32,
     },
     /// The end of a copy that an I/O waits for.
@@ -93,6 +94,47 @@ pub enum RouteStep {
     /// The end of a background copy.
     Gone,
     End,
+}
+
+/// The bytes that an I/O brings on a path: a share of its own, and more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CrossSize {
+    pub scale: f64,
+    pub extra: u32,
+}
+
+impl CrossSize {
+    /// For an I/O of `bytes`.
+    #[inline]
+    pub fn of(&self, bytes: u32) -> u64 {
+        (f64::from(bytes) * self.scale + 0.5) as u64 + u64::from(self.extra)
+    }
+
+    /// Whether the transfer carries the I/O's bytes, unlike commands, responses and acknowledgements.
+    #[inline]
+    pub fn brings_payload(&self) -> bool {
+        self.scale >= 0.5
+    }
+}
+
+/// What steps refer to. Routes differ in their stations and hardly in these figures, so that the tables are short.
+#[derive(Debug, Default)]
+pub struct StepFigures {
+    pub demands: Vec<Demand>,
+    pub sizes: Vec<CrossSize>,
+    pub chances: Vec<f64>,
+    /// Chances for equally spaced shares of a pool's tokens that are held.
+    pub held: Vec<Arc<[f64]>>,
+}
+
+/// The number of a figure in its table, where it is added if the last ones are others.
+fn number<T: PartialEq>(table: &mut Vec<T>, figure: T) -> u32 {
+    let from = table.len().saturating_sub(LOOKED_AT);
+    let known = table[from..].iter().position(|of| *of == figure).map(|at| from + at);
+    known.unwrap_or_else(|| {
+        table.push(figure);
+        table.len() - 1
+    }) as u32
 }
 
 /// What a step belongs to.
@@ -148,6 +190,7 @@ pub struct RouteLayout<'a> {
     pub steps: Vec<RouteStep>,
     pub scopes: Vec<StepScope>,
     pub starts: Vec<u32>,
+    figures: StepFigures,
     /// The visits to RAID groups.
     pub raids: Vec<RaidVisit>,
     stations: &'a mut [StationState],
@@ -165,6 +208,7 @@ pub struct LaidOut {
     pub steps: Box<[RouteStep]>,
     pub scopes: Box<[StepScope]>,
     pub starts: Box<[u32]>,
+    pub figures: StepFigures,
     pub raids: Box<[RaidVisit]>,
 }
 
@@ -175,6 +219,7 @@ impl<'a> RouteLayout<'a> {
             steps: Vec::new(),
             scopes: Vec::new(),
             starts: Vec::new(),
+            figures: StepFigures::default(),
             raids: Vec::new(),
             stations,
             ios: 0,
@@ -221,6 +266,7 @@ impl<'a> RouteLayout<'a> {
             steps: self.steps.into(),
             scopes: self.scopes.into(),
             starts: self.starts.into(),
+            figures: self.figures,
             raids: self.raids.into(),
         }
     }
@@ -337,11 +383,13 @@ impl<'a> RouteLayout<'a> {
         match hop {
             Hop::Visit { station, demand } => {
                 self.room(station.0, 0);
-                RouteStep::Visit { station: station.0, demand: demand.clone() }
+                let demand = number(&mut self.figures.demands, demand.clone());
+                RouteStep::Visit { station: station.0, demand }
             }
             Hop::Spread { first, count, demand } => {
                 (first.0..first.0 + count).for_each(|station| self.room(station, 0));
-                RouteStep::Spread { first: first.0, count: *count, demand: demand.clone() }
+                let demand = number(&mut self.figures.demands, demand.clone());
+                RouteStep::Spread { first: first.0, count: *count, demand }
             }
             Hop::Cross { station, links, scale, extra } => {
                 let path = match &mut self.stations[station.0 as usize].kind {
@@ -349,15 +397,20 @@ impl<'a> RouteLayout<'a> {
                     _ => 0,
                 };
                 self.room(station.0, path);
-                RouteStep::Cross { station: station.0, path, scale: *scale, extra: *extra }
+                let size = CrossSize { scale: *scale, extra: *extra };
+                let size = number(&mut self.figures.sizes, size);
+                RouteStep::Cross { station: station.0, path, size }
             }
             Hop::Take { pool, tokens } => RouteStep::Take { pool: pool.0, tokens: *tokens },
             Hop::Give { pool, tokens } => RouteStep::Give { pool: pool.0, tokens: *tokens },
-            Hop::Skip { chance, .. } => RouteStep::Skip { chance: *chance, to: 0 },
+            Hop::Skip { chance, .. } => {
+                RouteStep::Skip { chance: number(&mut self.figures.chances, *chance), to: 0 }
+            }
             Hop::As { dir } => RouteStep::As { dir: *dir },
             Hop::Submit => RouteStep::Submit,
             Hop::SkipHeld { pool, chances, .. } => {
-                RouteStep::SkipHeld { pool: pool.0, chances: chances.clone(), to: 0 }
+                let chances = number(&mut self.figures.held, chances.clone());
+                RouteStep::SkipHeld { pool: pool.0, chances, to: 0 }
             }
             // Laid out by the caller.
             Hop::Branch { .. } | Hop::Fork { .. } | Hop::Together { .. } | Hop::Raid { .. } => {

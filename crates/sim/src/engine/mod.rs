@@ -1,7 +1,8 @@
 //! Discrete-event simulation of a queueing network.
 //!
-//! Events are ordered by (time, station, sequence), so a seed determines everything that happens. The event loop
-//! allocates nothing and has no dynamic dispatch: stations are an enum, I/Os live in a preallocated table, and queues
+//! Events are ordered by (time, station, sequence), so a seed determines everything that happens. Where links can be
+//! simulated apart from the rest ([`apart`]), events of different stations are dispatched in another order, which changes
+//! nothing at any of them. The event loop allocates nothing and has no dynamic dispatch: stations are an enum, I/Os live in a preallocated table, and queues
 //! are linked lists through that table. Each station and each load has a random stream of its own, so changing one does
 //! not change what another draws.
 //!
@@ -10,7 +11,9 @@
 //! served I/O continues to its next hop, followed by the I/Os that were granted tokens, in the order of the grants.
 
 mod alarm;
+mod apart;
 mod build;
+mod calendar;
 mod change;
 mod choose;
 mod copies;
@@ -23,7 +26,6 @@ mod gated;
 mod halt;
 mod heap;
 mod issue;
-mod lane;
 mod layout;
 mod progress;
 mod raid;
@@ -34,6 +36,7 @@ mod tournament;
 mod transfer;
 mod view;
 mod walk;
+mod window;
 
 pub use event::{EventKey, EventQueue, SimEvent, end_of};
 pub use fluid::LinkTally;
@@ -45,11 +48,12 @@ pub use view::{ClassTally, Snapshot};
 use crate::Ps;
 use crate::model::{Change, DiskParts, NetworkError, RaidVisit};
 use alarm::Alarms;
+use apart::Apart;
 use choose::Chooser;
 use copies::CopyState;
 use entity::{Entities, Fifo};
 use fuse::FusedRun;
-use layout::{RouteStep, StepScope};
+use layout::{RouteStep, StepFigures, StepScope};
 use source::SourceState;
 use station::{ClassCounts, PoolState, StationState};
 use std::sync::Arc;
@@ -80,6 +84,8 @@ pub enum SetUpError {
 pub trait Observer {
     /// Whether the histograms of stations, pools and classes are kept.
     const TIMES: bool = true;
+    /// Whether [`Observer::served`] is told every service, in the order of time: then nothing is simulated apart.
+    const SERVICES: bool = false;
 
     /// I/O number `io` of `class` has been served at `station`, at `now`.
     #[inline]
@@ -143,6 +149,8 @@ pub struct Simulation<O: Observer = ()> {
     standing: u64,
     standing_max: u64,
     pending: EventQueue,
+    /// One that happens now.
+    at_once: Option<SimEvent>,
     alarms: Alarms,
     entities: Entities,
     /// Per I/O; empty where the network makes no copies and fails no arms.
@@ -157,11 +165,15 @@ pub struct Simulation<O: Observer = ()> {
     scopes: Box<[StepScope]>,
     /// First steps of arms and copies.
     starts: Box<[u32]>,
+    /// Demands, sizes and chances that steps refer to.
+    figures: StepFigures,
     /// Visits to RAID groups, and scratch space for the disks of one.
     raids: Box<[RaidVisit]>,
     parts: DiskParts,
     /// Sequences of visits that are one event each.
     runs: Box<[FusedRun]>,
+    /// Links that are simulated ahead of the rest, or behind it.
+    apart: Apart,
     stations: Vec<StationState>,
     pools: Vec<PoolState>,
     choosers: Vec<Chooser>,

@@ -1,6 +1,6 @@
 //! The event loop.
 
-use super::event::{EventKey, SimEvent, end_of, start_of};
+use super::event::{SimEvent, start_of};
 use super::layout::RouteStep;
 use super::station::Discipline;
 use super::{Halt, Observer, SharedProgress, Simulation};
@@ -16,18 +16,18 @@ impl<O: Observer> Simulation<O> {
     /// # Errors
     /// I/Os are outstanding but no event is left, time does not advance, or [`SharedProgress::stop`] was called.
     pub fn run_until(&mut self, until: Ps) -> Result<(), Halt> {
-        let end = end_of(until);
+        let end = until.plus(Ps(1));
         while let Some((at, turn)) = self.scheduled.get(self.scheduled_done).copied()
-            && start_of(at) < end
+            && at < end
         {
-            self.run_before(start_of(at))?;
+            self.run_before(at)?;
             self.standing = 0;
             self.now = self.now.max(at);
             self.scheduled_done += 1;
             self.apply(turn);
         }
         self.run_before(end)?;
-        let over = self.pending.is_empty() && self.alarms.is_empty();
+        let over = self.first_due() == Ps::MAX;
         if over && self.scheduled_done == self.scheduled.len() && self.outstanding() > 0 {
             return Err(self.deadlock());
         }
@@ -36,33 +36,73 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Dispatches all events before `end`.
-    fn run_before(&mut self, end: EventKey) -> Result<(), Halt> {
+    fn run_before(&mut self, end: Ps) -> Result<(), Halt> {
         loop {
-            for _ in 0..BETWEEN_REPORTS {
-                let alarm = self.alarms.first();
-                let event = match self.pending.pop_before(end.min(alarm)) {
-                    Some(event) => event,
-                    // The handler sets the alarm again or clears it.
-                    None if alarm < end => match self.alarms.ringing() {
-                        Some(event) => event,
-                        None => return Ok(()),
-                    },
-                    None => return Ok(()),
-                };
-                if event.time == self.now {
-                    self.standing += 1;
-                    if self.standing > self.standing_max {
-                        return Err(Halt::Livelock(self.now));
-                    }
-                } else {
-                    self.now = event.time;
-                    self.standing = 0;
-                }
-                self.dispatched += 1;
-                self.dispatch(event);
+            let all = if self.apart.open { self.run_windows(end) } else { self.run_some(end) }?;
+            if all {
+                return Ok(());
             }
-            self.report()?;
         }
+    }
+
+    /// Dispatches events before `end`, all of them or many; whether all, links apart left out.
+    pub(super) fn run_some(&mut self, end: Ps) -> Result<bool, Halt> {
+        let gap = self.pending.tune(self.now);
+        if gap.is_some_and(|gap| self.apart.is_worth_it(gap)) && self.at_once.is_none() {
+            self.open_apart();
+            return Ok(false);
+        }
+        for _ in 0..BETWEEN_REPORTS {
+            let Some(event) = self.next_before(end) else { return Ok(true) };
+            if event.time == self.now {
+                self.standing += 1;
+                if self.standing > self.standing_max {
+                    return Err(Halt::Livelock(self.now));
+                }
+            } else {
+                self.now = event.time;
+                self.standing = 0;
+            }
+            self.dispatched += 1;
+            self.dispatch(event);
+        }
+        self.report()?;
+        Ok(false)
+    }
+
+    /// Removes the first event before `end`; an alarm stays until its handler sets it again or clears it.
+    #[inline]
+    fn next_before(&mut self, end: Ps) -> Option<SimEvent> {
+        let alarm = self.alarms.first();
+        if let Some(due) = self.at_once.take() {
+            // Events of this moment may come before it.
+            let Some(first) = self.before(due, alarm) else { return Some(due) };
+            self.at_once = Some(due);
+            return Some(first);
+        }
+        let near = self.pending.pop_near(end.min(alarm));
+        let first = near.or_else(|| self.pending.pop_before(start_of(end.min(alarm))));
+        if first.is_some() || alarm >= end { first } else { self.ringing() }
+    }
+
+    /// The first event before `due`, which is now.
+    #[inline]
+    fn before(&mut self, due: SimEvent, alarm: Ps) -> Option<SimEvent> {
+        let key = due.key();
+        if alarm > self.now {
+            return self.pending.pop_before(key);
+        }
+        let alarm = self.alarms.ringing()?.key();
+        self.pending
+            .pop_before(key.min(alarm))
+            .or_else(|| self.alarms.ringing().filter(|_| alarm < key))
+    }
+
+    /// The first alarm, or an event of its moment that comes before it.
+    #[inline]
+    fn ringing(&mut self) -> Option<SimEvent> {
+        let alarm = self.alarms.ringing()?;
+        self.pending.pop_before(alarm.key()).or(Some(alarm))
     }
 
     /// Publishes progress in `progress` from now on, and halts when that asks for it.
@@ -88,13 +128,16 @@ impl<O: Observer> Simulation<O> {
                 let hop = self.entities[event.who].hop as usize;
                 if let RouteStep::Run { run, next, .. } = self.steps[hop] {
                     self.run_ends(run, next, event.who);
+                    self.walk(event.who);
                     return self.walk_ready();
                 }
                 self.leave(place, event.who);
                 self.go_on_first(event.who);
             }
             Some(Discipline::Fluid(fluid)) => {
-                if let Some(who) = fluid.leave(event.time) {
+                if fluid.apart {
+                    self.go_on_first(event.who);
+                } else if let Some(who) = fluid.leave(event.time) {
                     self.leave(place, who);
                     self.set_alarm(place);
                     self.go_on_first(who);
@@ -126,12 +169,24 @@ impl<O: Observer> Simulation<O> {
         self.schedule_at(self.now.plus(span), place, who);
     }
 
-    /// Adds an event `span` from now, on this lane.
+    /// Adds an event of this moment. It need not be queued if it is the only one, and nearly always it is.
     #[inline]
-    pub(super) fn schedule_on(&mut self, lane: u8, span: Ps, place: u32, who: u32) {
-        let event = SimEvent::new(self.now.plus(span), place, self.sequence, who);
-        self.pending.push_on(lane, event);
+    pub(super) fn schedule_at_once(&mut self, place: u32, who: u32) {
+        let event = SimEvent::new(self.now, place, self.sequence, who);
         self.sequence += 1;
+        if let Some(other) = self.at_once.replace(event) {
+            self.pending.push(other);
+        }
+    }
+
+    /// Adds an event, of links apart where `apart` names some. It has been given the next sequence number.
+    #[inline]
+    pub(super) fn schedule_apart(&mut self, apart: u16, event: SimEvent) {
+        self.sequence += 1;
+        match self.apart.links.get_mut(usize::from(apart)) {
+            Some(links) => links.due.push(event),
+            None => self.pending.push(event),
+        }
     }
 
     /// Adds an event.
@@ -167,7 +222,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Events not yet dispatched.
     pub fn pending(&self) -> usize {
-        self.pending.len()
+        self.pending.len() + self.apart.events().count()
     }
 
     /// The observer.

@@ -1,14 +1,15 @@
 //! The state of stations, pools and classes.
 
+use super::apart::NOT_APART;
 use super::entity::{Entities, Entity, Fifo};
 use super::fluid::{Fluid, LinkTally};
 use super::foreseen::ForeseenState;
 use super::gated::{GatedState, ProcessorsState};
-use super::lane::NO_LANE;
 use crate::Ps;
 use crate::model::{Full, PRIORITIES, Pool, Station};
-use crate::statistics::{RunningTally, TimeHistogram};
+use crate::statistics::{RunningTally, Tally, TimeHistogram};
 use clock::Rng;
+use workload::Dir;
 
 /// The state of a station.
 #[derive(Clone, Debug)]
@@ -17,8 +18,6 @@ pub struct StationState {
     /// Draws the service times of its visits.
     pub rng: Rng,
     pub tally: RunningTally,
-    /// The event lane for the ends of its services.
-    pub lane: u8,
     /// Residence times.
     pub latency: TimeHistogram,
 }
@@ -39,6 +38,8 @@ pub enum Discipline {
 #[derive(Clone, Debug)]
 pub struct DelayState {
     pub stopped: bool,
+    /// The links apart that it leads to.
+    pub apart: u16,
     /// I/Os that came while it was stopped.
     pub line: Fifo,
 }
@@ -75,12 +76,20 @@ pub struct QueueState {
     pub at_door: u32,
 }
 
-/// The tokens of a pool and the I/Os that wait for them.
+/// The tokens of a pool and the I/Os that wait for them. What an I/O changes that need not wait is on the first cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct PoolState {
+    /// The integral of the tokens in use, less their number × the current time, modulo 2^128.
+    busy: u128,
+    /// Granted at once: reads, writes; and their bytes.
+    ios: [u64; 2],
+    bytes: [u64; 2],
+    /// Tokens in use.
+    pub held: u32,
     pub free: u32,
     pub line: Fifo,
-    /// The queue: requests, grants and waiting times; `busy` counts tokens in use.
+    /// The I/Os that waited: requests, grants and waiting times.
     pub tally: RunningTally,
     pub waits: TimeHistogram,
 }
@@ -102,7 +111,11 @@ impl StationState {
     /// An idle station; `times` says whether to keep the histogram.
     pub fn new(station: &Station, rng: Rng, times: bool) -> StationState {
         let kind = match station {
-            Station::Delay => Discipline::Delay(DelayState { stopped: false, line: Fifo::EMPTY }),
+            Station::Delay => Discipline::Delay(DelayState {
+                stopped: false,
+                apart: NOT_APART,
+                line: Fifo::EMPTY,
+            }),
             Station::Sharing { servers } => Discipline::Fluid(Fluid::servers(*servers)),
             Station::Links { rates } => Discipline::Fluid(Fluid::links(rates)),
             Station::Queue { servers, capacity, full } => {
@@ -125,7 +138,15 @@ impl StationState {
             Station::Gated(of) => Discipline::Gated(GatedState::new(*of)),
         };
         let (tally, latency) = (RunningTally::default(), histogram(times));
-        StationState { kind, rng, tally, lane: NO_LANE, latency }
+        StationState { kind, rng, tally, latency }
+    }
+
+    /// The links apart that a delay leads to.
+    pub fn apart(&self) -> u16 {
+        match &self.kind {
+            Discipline::Delay(delay) => delay.apart,
+            _ => NOT_APART,
+        }
     }
 
     /// What each link did up to `now`; empty for a station without links.
@@ -217,6 +238,10 @@ impl PoolState {
     /// All tokens free; `times` says whether to keep waiting times.
     pub fn new(pool: &Pool, times: bool) -> PoolState {
         PoolState {
+            busy: 0,
+            ios: [0; 2],
+            bytes: [0; 2],
+            held: 0,
             free: pool.tokens,
             line: Fifo::EMPTY,
             tally: RunningTally::default(),
@@ -226,7 +251,7 @@ impl PoolState {
 
     /// The probability for the share of tokens that are held, of those given for equally spaced shares.
     pub fn chance(&self, chances: &[f64]) -> f64 {
-        let held = f64::from(self.tally.level().busy);
+        let held = f64::from(self.held);
         let share = held / (held + f64::from(self.free)).max(1.0) * (chances.len() - 1) as f64;
         let below = (share as usize).min(chances.len() - 2);
         chances[below] + (share - below as f64) * (chances[below + 1] - chances[below])
@@ -245,23 +270,48 @@ impl PoolState {
     /// Tokens that are always there were taken at `at`, which may be in the past.
     #[inline]
     pub fn hand(&mut self, tokens: u32, at: Ps, entity: &Entity, times: bool) {
-        self.tally.pass_at_once(entity.dir, entity.bytes);
-        self.tally.set_busy(at, self.tally.level().busy + tokens);
+        let writes = usize::from(entity.dir != Dir::Read);
+        self.ios[writes] += 1;
+        self.bytes[writes] += u64::from(entity.bytes);
+        self.hold(tokens, at);
         if times {
             self.waits.record(Ps::ZERO);
         }
+    }
+
+    #[inline]
+    fn hold(&mut self, tokens: u32, at: Ps) {
+        self.held += tokens;
         self.free -= tokens;
+        self.busy = self.busy.wrapping_sub(u128::from(at.0) * u128::from(tokens));
+    }
+
+    /// Takes tokens back.
+    #[inline]
+    pub fn give(&mut self, tokens: u32, now: Ps) {
+        self.held -= tokens;
+        self.free += tokens;
+        self.busy = self.busy.wrapping_add(u128::from(now.0) * u128::from(tokens));
+    }
+
+    /// All counts up to `now`: the queue, and tokens in use as busy servers.
+    pub fn until(&self, now: Ps) -> Tally {
+        let held = u128::from(now.0).wrapping_mul(u128::from(self.held));
+        self.tally.until(now).with_at_once(
+            self.ios,
+            self.bytes,
+            (self.held, self.busy.wrapping_add(held)),
+        )
     }
 
     /// Grants tokens to an I/O that waited for them.
     pub fn grant(&mut self, tokens: u32, now: Ps, entity: &Entity, times: bool) {
         let waited = now.since(entity.entered);
         self.tally.depart(now, waited, entity.dir, entity.bytes);
-        self.tally.set_busy(now, self.tally.level().busy + tokens);
+        self.hold(tokens, now);
         if times {
             self.waits.record(waited);
         }
-        self.free -= tokens;
     }
 }
 

@@ -1,7 +1,11 @@
 //! The least of many values, each of which changes often: the tree of a tournament.
 //!
-//! The leaves are the values, and each inner node holds the lesser of its two children. A change compares upwards until
-//! nothing changes, which is soon unless the value is the least.
+//! The leaves are the values, and each inner node holds the lesser of its two children. A change compares upwards: in a
+//! small tree up to the root, without branches that nobody can predict, and in a large one until nothing changes, which is
+//! soon unless the value is the least.
+
+/// A tree of so many nodes is small.
+const SMALL: usize = 64;
 
 /// So many values.
 #[derive(Clone, Debug)]
@@ -22,6 +26,18 @@ impl<T: Copy + Ord> Tournament<T> {
         self.nodes[1]
     }
 
+    /// The number of the first of those that are the least.
+    #[inline]
+    pub fn holder(&self) -> usize {
+        let (half, least) = (self.nodes.len() / 2, self.nodes[1]);
+        let mut at = 1;
+        while at < half {
+            at *= 2;
+            at += usize::from(self.nodes[at] != least);
+        }
+        at - half
+    }
+
     /// All values, and some that are the greatest behind them.
     #[inline]
     pub fn all(&self) -> &[T] {
@@ -32,6 +48,7 @@ impl<T: Copy + Ord> Tournament<T> {
     #[inline]
     pub fn set(&mut self, number: usize, value: T) {
         let nodes = &mut *self.nodes;
+        let small = nodes.len() <= SMALL;
         let mut at = nodes.len() / 2 + number;
         let mut least = value;
         nodes[at] = least;
@@ -39,7 +56,7 @@ impl<T: Copy + Ord> Tournament<T> {
             // Compares with the sibling.
             least = least.min(nodes[at ^ 1]);
             at /= 2;
-            if nodes[at] == least {
+            if !small && nodes[at] == least {
                 return;
             }
             nodes[at] = least;

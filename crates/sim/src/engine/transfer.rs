@@ -8,7 +8,6 @@
 use super::entity::NONE;
 use super::layout::{RouteStep, Strand};
 use super::station::Discipline;
-use super::walk::brings_payload;
 use super::{Observer, Simulation};
 use crate::model::StationId;
 use workload::Dir;
@@ -62,8 +61,8 @@ impl<O: Observer> Simulation<O> {
             let first = self.classes[number].first_step;
             let mut crossed: Vec<u32> = Vec::new();
             self.explore(first, &mut |step| {
-                if let RouteStep::Cross { station, scale, .. } = step
-                    && brings_payload(*scale)
+                if let RouteStep::Cross { station, size, .. } = step
+                    && self.figures.sizes[*size as usize].brings_payload()
                 {
                     crossed.push(*station);
                 }
@@ -122,8 +121,8 @@ impl<O: Observer> Simulation<O> {
             }
         }
         let is_one = |at: u32| {
-            matches!(&self.steps[at as usize], RouteStep::Cross { station: of, scale, .. }
-                if *of == station && brings_payload(*scale))
+            matches!(self.steps[at as usize], RouteStep::Cross { station: of, size, .. }
+                if of == station && self.figures.sizes[size as usize].brings_payload())
         };
         let mut next = Vec::new();
         for at in &seen {
@@ -167,10 +166,10 @@ impl<O: Observer> Simulation<O> {
                 continue;
             }
             let part = match self.steps[entity.hop as usize] {
-                RouteStep::Cross { station, scale, extra, .. }
-                    if station == chosen && brings_payload(scale) =>
+                RouteStep::Cross { station, size, .. }
+                    if station == chosen && self.figures.sizes[size as usize].brings_payload() =>
                 {
-                    let whole = f64::from(entity.bytes) * scale + f64::from(extra);
+                    let whole = self.figures.sizes[size as usize].of(entity.bytes) as f64;
                     (1.0 - left[who as usize] / whole.max(1.0)).clamp(0.0, 1.0)
                 }
                 _ => 0.0,
@@ -195,13 +194,14 @@ impl<O: Observer> Simulation<O> {
         fluid.left(now, &mut |who, bytes| lefts.push((who, bytes)));
         for (who, left) in lefts {
             let entity = &entities[who];
-            let RouteStep::Cross { path, scale, extra, .. } = steps[entity.hop as usize] else {
+            let RouteStep::Cross { path, size, .. } = steps[entity.hop as usize] else {
                 continue;
             };
-            if !brings_payload(scale) {
+            let size = self.figures.sizes[size as usize];
+            if !size.brings_payload() {
                 continue;
             }
-            let whole = f64::from(entity.bytes) * scale + f64::from(extra);
+            let whole = size.of(entity.bytes) as f64;
             let share = (1.0 - left / whole.max(1.0)).clamp(0.0, 1.0);
             let way = usize::from(entity.dir != Dir::Read);
             for link in fluid.links_of(path) {

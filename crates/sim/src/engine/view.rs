@@ -107,7 +107,7 @@ impl<O: Observer> Simulation<O> {
         let now = self.now;
         let mut stations: Vec<Tally> =
             self.stations.iter().map(|place| place.tally.until(now)).collect();
-        let mut pools: Vec<Tally> = self.pools.iter().map(|pool| pool.tally.until(now)).collect();
+        let mut pools: Vec<Tally> = self.pools.iter().map(|pool| pool.until(now)).collect();
         self.add_runs(&mut stations, &mut pools);
         Snapshot {
             at: now,

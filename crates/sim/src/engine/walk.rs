@@ -1,6 +1,7 @@
 //! How I/Os enter stations, leave them and continue along their routes.
 
 use super::entity::{Entity, Fifo, NONE, NOT_ISSUED};
+use super::event::SimEvent;
 use super::layout::{RouteStep, Strand};
 use super::station::Discipline;
 use super::{Ended, Observer, Simulation};
@@ -34,67 +35,87 @@ impl<O: Observer> Simulation<O> {
     #[inline]
     pub(super) fn walk(&mut self, who: u32) {
         loop {
-            match self.steps[self.entities[who].hop as usize] {
-                RouteStep::Raid { visit } => return self.raid(visit, who),
-                // Entered by the group as a whole.
-                RouteStep::RaidPart { .. } => return,
-                RouteStep::SkipHeld { pool, ref chances, to } => {
-                    let chance = self.pools[pool as usize].chance(chances);
-                    if self.chance_of(who).chance(chance) {
-                        self.entities[who].hop = to;
-                        continue;
+            let mut hop = self.entities[who].hop as usize;
+            // Tokens are taken and given on the way.
+            loop {
+                match self.steps[hop] {
+                    RouteStep::Take { pool, tokens } => {
+                        if !self.take(pool, tokens, who) {
+                            self.entities[who].hop = hop as u32;
+                            return;
+                        }
                     }
+                    RouteStep::Give { pool, tokens } => self.give(pool, tokens),
+                    _ => break,
                 }
-                RouteStep::Visit { station, .. } => return self.visit(station, who),
+                hop += 1;
+            }
+            self.entities[who].hop = hop as u32;
+            match self.steps[hop] {
+                RouteStep::Visit { station, demand } => {
+                    if !self.queue_up(station, demand, who) {
+                        self.visit(station, who);
+                    }
+                    return;
+                }
                 RouteStep::Spread { first, count, .. } => {
                     let station = first + self.chance_of(who).below(u64::from(count)) as u32;
                     return self.visit(station, who);
                 }
-                RouteStep::Cross { station, path, scale, extra } => {
-                    return self.cross(station, path, scale, extra, who);
+                RouteStep::Cross { station, path, size } => {
+                    self.cross(station, path, size, who);
+                    return self.set_alarm(station);
                 }
-                RouteStep::Take { pool, tokens } => {
-                    if !self.take(pool, tokens, who) {
-                        return;
-                    }
-                }
-                RouteStep::Give { pool, tokens } => self.give(pool, tokens),
-                RouteStep::Skip { chance, to } => {
-                    if self.chance_of(who).chance(chance) {
-                        self.entities[who].hop = to;
-                        continue;
-                    }
-                }
-                RouteStep::As { dir } => self.entities[who].dir = dir,
-                RouteStep::Submit => self.submit(who),
-                RouteStep::Branch { selector, starts } => {
-                    if !self.branch(selector, starts, who) {
-                        return;
-                    }
-                    continue;
-                }
-                RouteStep::Leave { selector, arm, to } => {
-                    self.choosers[selector as usize].arms[arm as usize].inside -= 1;
-                    self.entities[who].hop = to;
-                    continue;
-                }
-                RouteStep::Fork { start, next } => {
-                    self.fork(start, who);
-                    self.entities[who].hop = next;
-                    continue;
-                }
-                RouteStep::Run { run, last, lane, .. } => {
-                    return self.run_begins(run, last, lane, who);
-                }
-                RouteStep::Together { starts, count, .. } => {
-                    return self.together(starts, count, who);
-                }
-                RouteStep::Joined => return self.joined(who, false),
-                RouteStep::Gone => return self.entities.give(who),
+                RouteStep::Run { run, last, .. } => return self.run_begins(run, last, who),
                 RouteStep::End => return self.end(who, false),
+                step => {
+                    let Some(next) = self.turn(step, hop as u32 + 1, who) else { return };
+                    self.entities[who].hop = next;
+                }
             }
-            self.entities[who].hop += 1;
         }
+    }
+
+    /// Does a step of `who` that takes no time and may lead elsewhere than to the `next` one; where it leads, if `who` does
+    /// not come to rest there.
+    fn turn(&mut self, step: RouteStep, next: u32, who: u32) -> Option<u32> {
+        match step {
+            RouteStep::Skip { chance, to } => {
+                let chance = self.figures.chances[chance as usize];
+                return Some(if self.chance_of(who).chance(chance) { to } else { next });
+            }
+            RouteStep::SkipHeld { pool, chances, to } => {
+                let chances = &self.figures.held[chances as usize];
+                let chance = self.pools[pool as usize].chance(chances);
+                return Some(if self.chance_of(who).chance(chance) { to } else { next });
+            }
+            RouteStep::As { dir } => {
+                self.entities[who].dir = dir;
+                return Some(next);
+            }
+            RouteStep::Submit => {
+                self.submit(who);
+                return Some(next);
+            }
+            RouteStep::Branch { selector, starts } => {
+                return self.branch(selector, starts, who).then(|| self.entities[who].hop);
+            }
+            RouteStep::Leave { selector, arm, to } => {
+                self.choosers[selector as usize].arms[arm as usize].inside -= 1;
+                return Some(to);
+            }
+            RouteStep::Fork { start, next } => {
+                self.fork(start, who);
+                return Some(next);
+            }
+            RouteStep::Raid { visit } => self.raid(visit, who),
+            RouteStep::Together { starts, count, .. } => self.together(starts, count, who),
+            RouteStep::Joined => self.joined(who, false),
+            RouteStep::Gone => self.entities.give(who),
+            // The disks of a RAID group are entered by the group as a whole; the other steps have been done.
+            _ => {}
+        }
+        None
     }
 
     /// `who` counts as issued from now on.
@@ -117,9 +138,34 @@ impl<O: Observer> Simulation<O> {
         let entity = &mut self.entities[who];
         while let RouteStep::Skip { chance, to } = self.steps[entity.hop as usize] {
             let load = self.classes[entity.class as usize].load;
+            let chance = self.figures.chances[chance as usize];
             let skipped = self.origins[load as usize].chance.chance(chance);
             entity.hop = if skipped { to } else { entity.hop + 1 };
         }
+    }
+
+    /// `who` comes to a queue without limits, which is nearly always where it comes to; whether it did.
+    #[inline]
+    fn queue_up(&mut self, station: u32, demand: u32, who: u32) -> bool {
+        let place = &mut self.stations[station as usize];
+        let Discipline::Queue(queue) = &mut place.kind else { return false };
+        if queue.capacity != u32::MAX {
+            return false;
+        }
+        let entity = &mut self.entities[who];
+        let demand = &self.figures.demands[demand as usize];
+        (entity.entered, entity.at) = (self.now, station);
+        entity.demand = demand.draw(&mut place.rng, entity.bytes);
+        place.tally.arrive(self.now);
+        let level = place.tally.level();
+        if level.busy + level.blocked < queue.servers {
+            place.tally.begin(self.now);
+            let time = queue.service(entity.demand, level.present);
+            self.schedule(time, station, who);
+        } else {
+            queue.wait(&mut self.entities, who);
+        }
+        true
     }
 
     /// `who` comes to a station, where it may be rejected or blocked.
@@ -154,7 +200,9 @@ impl<O: Observer> Simulation<O> {
         place.tally.arrive(self.now);
         (entity.entered, entity.at) = (self.now, station);
         let demand = match &self.steps[entity.hop as usize] {
-            RouteStep::Visit { demand, .. } | RouteStep::Spread { demand, .. } => Some(demand),
+            RouteStep::Visit { demand, .. } | RouteStep::Spread { demand, .. } => {
+                Some(&self.figures.demands[*demand as usize])
+            }
             RouteStep::RaidPart { visit, .. } => Some(&self.raids[*visit as usize].demand),
             _ => None,
         };
@@ -167,8 +215,7 @@ impl<O: Observer> Simulation<O> {
                 if level.busy + level.blocked < queue.servers {
                     place.tally.begin(self.now);
                     let time = queue.service(entity.demand, level.present);
-                    let lane = place.lane;
-                    self.schedule_on(lane, time, station, who);
+                    self.schedule(time, station, who);
                 } else {
                     queue.wait(&mut self.entities, who);
                 }
@@ -178,8 +225,9 @@ impl<O: Observer> Simulation<O> {
                     return delay.line.push(&mut self.entities, who);
                 }
                 place.tally.begin(self.now);
-                let (lane, demand) = (place.lane, entity.demand);
-                self.schedule_on(lane, demand, station, who);
+                let (demand, apart) = (entity.demand, delay.apart);
+                let event = SimEvent::new(self.now.plus(demand), station, self.sequence, who);
+                self.schedule_apart(apart, event);
             }
             Discipline::Batch(batch) => {
                 batch.line.push(&mut self.entities, who);
@@ -202,20 +250,21 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    fn cross(&mut self, station: u32, path: u32, scale: f64, extra: u32, who: u32) {
+    /// `who` starts to cross links; the caller sets the station's alarm.
+    #[inline]
+    pub(super) fn cross(&mut self, station: u32, path: u32, size: u32, who: u32) {
+        let size = self.figures.sizes[size as usize];
         let place = &mut self.stations[station as usize];
         let entity = &mut self.entities[who];
         place.tally.arrive(self.now);
         (entity.entered, entity.at) = (self.now, station);
         if let Discipline::Fluid(fluid) = &mut place.kind {
-            let bytes = (f64::from(entity.bytes) * scale + 0.5) as u64 + u64::from(extra);
-            fluid.cross(self.now, path, who, bytes);
-            if brings_payload(scale) {
+            fluid.cross(self.now, path, who, size.of(entity.bytes));
+            if size.brings_payload() {
                 fluid.tally(path).arrive(self.now);
             }
             place.tally.set_busy(self.now, fluid.at_work());
         }
-        self.set_alarm(station);
     }
 
     /// Counts `who` out of a station. The caller updates the levels of busy and blocked servers.
@@ -234,8 +283,8 @@ impl<O: Observer> Simulation<O> {
             Discipline::Delay(_) => place.tally.end(self.now),
             Discipline::Fluid(fluid) => {
                 place.tally.set_busy(self.now, fluid.at_work());
-                if let RouteStep::Cross { path, scale, .. } = self.steps[entity.hop as usize]
-                    && brings_payload(scale)
+                if let RouteStep::Cross { path, size, .. } = self.steps[entity.hop as usize]
+                    && self.figures.sizes[size as usize].brings_payload()
                 {
                     fluid.tally(path).depart(self.now, stayed, entity.dir, entity.bytes);
                 }
@@ -269,8 +318,7 @@ impl<O: Observer> Simulation<O> {
         match if free { queue.call(&self.entities) } else { None } {
             Some(next) => {
                 let time = queue.service(self.entities[next].demand, level.present);
-                let lane = place.lane;
-                self.schedule_on(lane, time, station, next);
+                self.schedule(time, station, next);
             }
             None => place.tally.end(now),
         }
@@ -349,8 +397,7 @@ impl<O: Observer> Simulation<O> {
         let Some(next) = queue.call(&self.entities) else { return false };
         place.tally.begin(self.now);
         let time = queue.service(self.entities[next].demand, level.present);
-        let lane = place.lane;
-        self.schedule_on(lane, time, station, next);
+        self.schedule(time, station, next);
         true
     }
 
@@ -394,25 +441,26 @@ impl<O: Observer> Simulation<O> {
     fn take(&mut self, pool: u32, tokens: u32, who: u32) -> bool {
         let pool = &mut self.pools[pool as usize];
         let entity = &mut self.entities[who];
-        entity.entered = self.now;
         if pool.take(tokens, self.now, entity, O::TIMES) {
             return true;
         }
+        entity.entered = self.now;
         pool.tally.arrive(self.now);
         pool.line.push(&mut self.entities, who);
         false
     }
 
     /// Returns tokens and continues the I/Os that waited for them.
+    #[inline]
     fn give(&mut self, pool: u32, tokens: u32) {
         let of = &mut self.pools[pool as usize];
-        of.free += tokens;
-        of.tally.set_busy(self.now, of.tally.level().busy - tokens);
-        self.grant(pool);
+        of.give(tokens, self.now);
+        if !of.line.is_empty() {
+            self.grant(pool);
+        }
     }
 
     /// Grants the free tokens of a pool to waiting I/Os, in order.
-    #[inline]
     pub(super) fn grant(&mut self, pool: u32) {
         let number = pool;
         let pool = &mut self.pools[pool as usize];
@@ -491,10 +539,4 @@ impl<O: Observer> Simulation<O> {
         }
         self.scopes[hop].strand
     }
-}
-
-/// Whether a transfer carries the I/O's bytes, unlike commands, responses and acknowledgements.
-#[inline]
-pub(super) fn brings_payload(scale: f64) -> bool {
-    scale >= 0.5
 }

@@ -82,6 +82,29 @@ pub struct Operations {
     pub worker: u32,
 }
 
+impl Load {
+    /// Per class whether any of its I/Os may be issued.
+    pub fn issued(&self) -> Vec<bool> {
+        match &self.source {
+            Source::Closed { shares, .. } | Source::Open { shares, .. } => {
+                shares.iter().map(|share| *share > 0.0).collect()
+            }
+            Source::Operations(of) => {
+                let demand = IoDemand::of(&of.spec);
+                let kinds = Operations::kinds(&of.spec);
+                // A trace is only on average what its workload says.
+                let may = |dir| match dir {
+                    _ if of.spec.trace.is_some() => true,
+                    Dir::Read => demand.reads,
+                    _ => demand.writes || kinds.len() > 2,
+                };
+                let kind = |number: usize| kinds[number % kinds.len()].0;
+                (0..self.classes.len()).map(|number| may(kind(number))).collect()
+            }
+        }
+    }
+}
+
 impl Operations {
     /// The kinds of operations that have classes of their own, and which of them have FUA.
     pub const KINDS: [(Dir, bool); 6] = [

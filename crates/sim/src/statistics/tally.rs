@@ -49,25 +49,23 @@ pub struct TallyLevel {
     pub blocked: u32,
 }
 
-/// The departures of one direction.
+/// Counts that run. What every I/O changes is on the first cache line, what a read changes on the second.
 #[derive(Clone, Copy, Debug, Default)]
-struct Departed {
-    ios: u64,
-    bytes: u64,
-    stayed: u128,
-}
-
-/// Counts that run. What every I/O changes is first.
-#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 pub struct RunningTally {
-    level: TallyLevel,
-    arrivals: u64,
     /// The integrals, less the current levels × the current time, modulo 2^128.
     present: u128,
     busy: u128,
-    /// Reads, with those that were pulled out; writes.
-    departed: [Departed; 2],
+    /// Of reads, and of those that were pulled out.
+    stayed_reading: u128,
+    level: TallyLevel,
+    /// Departures: reads, writes.
+    ios: [u64; 2],
+    bytes: [u64; 2],
+    stayed_writing: u128,
     blocked: u128,
+    /// Rejected before they arrived, and after.
+    rejected: u64,
     lost: u64,
     pulled: u64,
 }
@@ -79,16 +77,15 @@ impl RunningTally {
         self.level
     }
 
-    /// I/Os that arrived.
+    /// I/Os that arrived: they are present or have gone one way or another.
     #[inline]
     pub fn arrivals(&self) -> u64 {
-        self.arrivals
+        u64::from(self.level.present) + self.ios[0] + self.ios[1] + self.lost + self.pulled
     }
 
     /// An I/O arrives.
     #[inline]
     pub fn arrive(&mut self, now: Ps) {
-        self.arrivals += 1;
         self.level.present += 1;
         self.present = self.present.wrapping_sub(now.0.into());
     }
@@ -103,26 +100,32 @@ impl RunningTally {
     #[inline]
     pub fn depart(&mut self, now: Ps, stayed: Ps, dir: Dir, bytes: u32) {
         self.go(now);
-        let of = &mut self.departed[usize::from(dir != Dir::Read)];
-        of.ios += 1;
-        of.bytes += u64::from(bytes);
-        of.stayed += u128::from(stayed.0);
+        self.count(dir, bytes);
+        let of_dir = match dir {
+            Dir::Read => &mut self.stayed_reading,
+            _ => &mut self.stayed_writing,
+        };
+        *of_dir += u128::from(stayed.0);
     }
 
     /// An I/O arrives and departs at once.
     #[inline]
     pub fn pass_at_once(&mut self, dir: Dir, bytes: u32) {
-        self.arrivals += 1;
-        let of = &mut self.departed[usize::from(dir != Dir::Read)];
-        of.ios += 1;
-        of.bytes += u64::from(bytes);
+        self.count(dir, bytes);
+    }
+
+    #[inline]
+    fn count(&mut self, dir: Dir, bytes: u32) {
+        let writes = usize::from(dir != Dir::Read);
+        self.ios[writes] += 1;
+        self.bytes[writes] += u64::from(bytes);
     }
 
     /// An I/O that was here for `stayed` is pulled out.
     pub fn pull(&mut self, now: Ps, stayed: Ps) {
         self.go(now);
         self.pulled += 1;
-        self.departed[0].stayed += u128::from(stayed.0);
+        self.stayed_reading += u128::from(stayed.0);
     }
 
     /// A present I/O is rejected further on.
@@ -135,7 +138,7 @@ impl RunningTally {
     /// An I/O is rejected before it arrives.
     #[inline]
     pub fn reject(&mut self) {
-        self.lost += 1;
+        self.rejected += 1;
     }
 
     /// One more server is busy.
@@ -152,7 +155,7 @@ impl RunningTally {
         self.busy = self.busy.wrapping_add(now.0.into());
     }
 
-    /// `busy` servers or tokens are in use from now on.
+    /// `busy` servers are in use from now on.
     #[inline]
     pub fn set_busy(&mut self, now: Ps, busy: u32) {
         if busy == self.level.busy {
@@ -181,16 +184,15 @@ impl RunningTally {
         let whole = |sum: u128, level: u32| {
             sum.wrapping_add(u128::from(now.0).wrapping_mul(u128::from(level)))
         };
-        let [read, written] = self.departed;
         Tally {
-            arrivals: self.arrivals,
-            departures: read.ios + written.ios,
-            writes: written.ios,
-            lost: self.lost,
+            arrivals: self.arrivals(),
+            departures: self.ios[0] + self.ios[1],
+            writes: self.ios[1],
+            lost: self.rejected + self.lost,
             pulled: self.pulled,
-            bytes: [read.bytes, written.bytes],
-            stayed: read.stayed + written.stayed,
-            stayed_writing: written.stayed,
+            bytes: self.bytes,
+            stayed: self.stayed_reading + self.stayed_writing,
+            stayed_writing: self.stayed_writing,
             present: whole(self.present, self.level.present),
             busy: whole(self.busy, self.level.busy),
             blocked: whole(self.blocked, self.level.blocked),
@@ -239,6 +241,14 @@ impl Tally {
             self.busy += u128::from(busy.0);
             self.level.busy += 1;
         }
+    }
+
+    /// Adds visits that took no time, reads and writes, and busy servers: their number and its integral.
+    pub fn with_at_once(self, ios: [u64; 2], bytes: [u64; 2], busy: (u32, u128)) -> Tally {
+        let mut all = self;
+        all.passed(ios, bytes, [0; 2], busy.1);
+        all.level.busy += busy.0;
+        all
     }
 
     /// Adds an I/O that took tokens `span` ago.

@@ -56,6 +56,34 @@ fn no_station_allocates() {
     check(&[Station::Batch { count: 3, within: Ps::micros(4) }, Station::SINGLE]);
 }
 
+/// Links apart keep what is due in lists of their own, which soon are as long as they will be.
+#[test]
+fn windows_allocate_no_more() {
+    let mut network = Network::new();
+    let host = network.station(Station::many(8));
+    let links = Station::Links { rates: vec![1_000_000_000, 700_000_000] };
+    let [out, back] = [network.station(links.clone()), network.station(links)];
+    let [delay, cache] = [network.station(Station::Delay), network.station(Station::Delay)];
+    let director = network.station(Station::many(3));
+    let cross = |station, scale| Hop::Cross { station, links: [0, 1].into(), scale, extra: 48 };
+    let constant = |micros| Law::Constant(Ps::micros(micros));
+    let route = vec![
+        Hop::visit(host, Law::Exponential(Ps::micros(1))),
+        Hop::visit(delay, constant(1)),
+        cross(out, f64::MIN_POSITIVE),
+        Hop::visit(director, Law::Exponential(Ps::micros(1))),
+        Hop::visit(cache, constant(50)),
+        cross(back, 1.0),
+    ];
+    network.load(Load::closed(200, Law::ZERO, Class::read(512, route)));
+    let mut simulation = Simulation::new(&network, 1).unwrap();
+    simulation.run_until(Ps::millis(20)).unwrap();
+    simulation.run_until(Ps::millis(60)).unwrap();
+    assert_eq!(simulation.links_apart(), 2);
+    let calls = measure(|| simulation.run_until(Ps::millis(110)).unwrap());
+    assert_eq!(calls, AllocationInfo::default());
+}
+
 /// Copies of both kinds, branches by all policies, arms that die with I/Os on them, loads that begin later.
 #[test]
 fn nothing_that_happens_allocates() {

@@ -22,7 +22,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Events that each cause one or two others up to `ahead` times `gap` later, and a few of them ten times as late.
+/// As the queue follows their pace, events that each cause one or two others up to `ahead` times `gap` later, and a few of them ten times as late.
 fn moving(gap: &[u64], ahead: u64, most: usize) {
     let mut rng = clock::Rng::keyed(gap[0], &[ahead]);
     let mut pending = EventQueue::with_capacity(most);
@@ -42,6 +42,7 @@ fn moving(gap: &[u64], ahead: u64, most: usize) {
             assert_eq!(pending.pop_before(first.key()), None);
             assert_eq!(pending.pop_before(EventKey::MAX), Some(first));
             now = first.time.0;
+            pending.tune(first.time);
         }
         assert_eq!(pending.len(), sorted.len());
         let mut all: Vec<EventKey> = pending.iter().map(|event| event.key()).collect();
@@ -73,7 +74,7 @@ proptest! {
             match act {
                 Act::Push(time, place) => {
                     let event = SimEvent::new(Ps(time), place, sequence, sequence as u32);
-                    pending.push_on((sequence % 5) as u8, event);
+                    pending.push(event);
                     sorted.push(event);
                     sorted.sort_by_key(SimEvent::key);
                 }

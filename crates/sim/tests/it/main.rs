@@ -22,3 +22,4 @@ mod refused;
 mod simulate;
 mod statistics;
 mod study;
+mod windows;

@@ -83,6 +83,22 @@ impl Equal {
         clock
     }
 
+    /// Where none is present: when one that asks for `work` now leaves again, if that is before `until` and none comes
+    /// meanwhile, and the virtual clock before and after. It has then passed.
+    #[inline]
+    pub fn pass_alone(&mut self, now: Ps, work: u128, until: Ps) -> Option<(Ps, u128, u128)> {
+        let SharedCapacity::Link { rate, .. } = self.capacity else { return None };
+        let left = done_at(now, work, rate);
+        if self.stopped || left >= until {
+            return None;
+        }
+        // Without I/Os the clock stands.
+        let from = self.clock;
+        self.clock += u128::from(left.since(now).0) * u128::from(rate);
+        self.at = left;
+        Some((left, from, self.clock))
+    }
+
     /// The lowest path among the complete I/Os.
     #[inline]
     pub fn ready(&mut self, now: Ps) -> Option<u32> {

@@ -26,6 +26,8 @@ const FRACTION: u64 = 1024;
 const PS_PER_S: u128 = 1_000_000_000_000;
 /// So few partitions are looked at one by one.
 const FEW: usize = 4;
+/// After all paths.
+const NO_PATH: u32 = u32::MAX;
 /// Never.
 const NEVER: Ps = Ps::MAX;
 
@@ -116,6 +118,16 @@ enum Partition {
 }
 
 impl Partition {
+    /// The lowest path with a complete I/O; [`NO_PATH`] where there is none.
+    #[inline]
+    fn ready(&mut self, now: Ps) -> u32 {
+        let path = match self {
+            Partition::Equal(equal) => equal.ready(now),
+            Partition::Fair(fair) => fair.ready(now),
+        };
+        path.unwrap_or(NO_PATH)
+    }
+
     #[inline]
     fn next(&self) -> Ps {
         match self {
@@ -139,6 +151,8 @@ pub struct Fluid {
     arrivals: u64,
     /// No work is done.
     stopped: bool,
+    /// It is simulated apart: its departures are pending events.
+    pub apart: bool,
 }
 
 impl Fluid {
@@ -166,6 +180,7 @@ impl Fluid {
             present: 0,
             arrivals: 0,
             stopped: false,
+            apart: false,
         }
     }
 
@@ -289,6 +304,24 @@ impl Fluid {
         self.enter(now, 0, who, u128::from(demand.0) * SERVER);
     }
 
+    /// When an I/O leaves that crosses the links of `path` with `bytes` from `now` on, while it is alone at the station;
+    /// `None` where that would be at `until` or later, and where links are shared in more than one way. It has then crossed.
+    #[inline]
+    pub fn cross_alone(&mut self, now: Ps, path: u32, bytes: u64, until: Ps) -> Option<Ps> {
+        if self.present > 0 {
+            return None;
+        }
+        let path = &mut self.paths[path as usize];
+        let Partition::Equal(equal) = &mut self.parts[path.part as usize] else { return None };
+        let work = u128::from(bytes) * (u128::from(FRACTION) * PS_PER_S);
+        let (left, from, to) = equal.pass_alone(now, work, until)?;
+        self.arrivals += 1;
+        path.count_until(from);
+        path.carried += to - from;
+        path.then = to;
+        Some(left)
+    }
+
     /// `who` starts to cross the links of `path` with `bytes`.
     #[inline]
     pub fn cross(&mut self, now: Ps, path: u32, who: u32, bytes: u64) {
@@ -314,22 +347,22 @@ impl Fluid {
     /// Removes one complete I/O, from the lowest path first.
     #[inline]
     pub fn leave(&mut self, now: Ps) -> Option<u32> {
-        let mut first = None;
         let (parts, nexts) = (&mut self.parts, &self.nexts);
-        let mut look = |part: usize| {
-            let path = match &mut parts[part] {
-                Partition::Equal(equal) => equal.ready(now),
-                Partition::Fair(fair) => fair.ready(now),
-            };
-            first = first.into_iter().chain(path).min();
-        };
         let all = nexts.all();
+        let mut first = NO_PATH;
         if all.len() <= FEW {
-            (0..).zip(all).filter(|(_, next)| **next <= now).for_each(|(part, _)| look(part));
+            for (part, next) in parts.iter_mut().zip(all) {
+                if *next <= now {
+                    first = first.min(part.ready(now));
+                }
+            }
         } else {
-            nexts.up_to(now, &mut look);
+            nexts.up_to(now, &mut |part| first = first.min(parts[part].ready(now)));
         }
-        let path = &mut self.paths[first? as usize];
+        if first == NO_PATH {
+            return None;
+        }
+        let path = &mut self.paths[first as usize];
         let part = &mut self.parts[path.part as usize];
         let (who, clock) = match part {
             Partition::Equal(equal) => equal.leave()?,

@@ -57,18 +57,6 @@ impl Tags {
         Some(first)
     }
 
-    /// How many they are.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.line.len() + self.heap.len()
-    }
-
-    /// Whether there are none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.line.is_empty() && self.heap.is_empty()
-    }
-
     /// All of them, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Tag> {
         self.line.iter().chain(self.heap.iter().map(|Reverse(tag)| tag))

@@ -15,6 +15,8 @@ use sim::model::{Network, Station};
 struct Teller(Story);
 
 impl Observer for Teller {
+    const SERVICES: bool = true;
+
     fn served(&mut self, station: u32, class: u32, _: u32, now: Ps) {
         self.0.served.push((station, class, now.0));
     }

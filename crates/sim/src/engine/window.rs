@@ -1,0 +1,242 @@
+//! The windows in which links apart run through the same span as the rest, before it or after it ([`super::apart`]).
+
+use super::apart::{Apart, ReachedSteps};
+use super::event::SimEvent;
+use super::layout::RouteStep;
+use super::station::Discipline;
+use super::{Halt, Observer, Simulation};
+use crate::Ps;
+use crate::model::Network;
+
+/// Events that are moved by more places than this on average are not nearly sorted.
+const STEPS: usize = 8;
+
+impl<O: Observer> Simulation<O> {
+    /// What can be simulated apart.
+    pub(super) fn find_apart(&self, network: &Network) -> Apart {
+        let all = network.loads.iter().flat_map(|load| load.issued());
+        let firsts = self.classes.iter().zip(all).filter(|(_, issued)| *issued);
+        let firsts = firsts.map(|(class, _)| class.first_step);
+        let arms = |selector: u32| self.choosers[selector as usize].arms.len() as u32;
+        let all = (&*self.steps, &*self.runs, &*self.stations);
+        ReachedSteps::new(all, &self.starts, firsts, arms).apart()
+    }
+
+    /// From now on links apart are simulated so: they get their pending events.
+    pub(super) fn open_apart(&mut self) {
+        self.apart.set_open(true, &mut self.stations, &mut self.runs);
+        let Simulation { pending, apart, stations, entities, steps, runs, .. } = self;
+        pending.remove(|event| {
+            let to = match stations.get(event.place() as usize).map(|place| &place.kind) {
+                Some(Discipline::Delay(_) | Discipline::Foreseen(_)) => {
+                    match steps[entities[event.who].hop as usize] {
+                        RouteStep::Run { run, .. } => runs[run as usize].apart,
+                        _ => stations[event.place() as usize].apart(),
+                    }
+                }
+                _ => return false,
+            };
+            let links = apart.links.get_mut(usize::from(to));
+            links.map(|links| links.due.push(*event)).is_some()
+        });
+        for number in 0..self.apart.links.len() {
+            self.alarms.clear(self.apart.links[number].station);
+        }
+    }
+
+    /// From now on all is simulated together.
+    fn shut_apart(&mut self) {
+        self.apart.set_open(false, &mut self.stations, &mut self.runs);
+        for number in 0..self.apart.links.len() {
+            let links = &mut self.apart.links[number];
+            let station = links.station;
+            links.due.drain(..).for_each(|event| self.pending.push(event));
+            self.set_alarm(station);
+        }
+    }
+
+    /// How many stations of links are simulated apart from the rest now.
+    pub fn links_apart(&self) -> usize {
+        if self.apart.open { self.apart.links.len() } else { 0 }
+    }
+
+    /// When the next event happens, of the links apart too; [`Ps::MAX`] where there is none.
+    pub(super) fn first_due(&self) -> Ps {
+        let first = self.pending.first().min(self.alarms.first());
+        let apart = self.apart.links.iter().filter(|_| self.apart.open).map(|links| {
+            let due = links.due.iter().map(|event| event.time).min().unwrap_or(Ps::MAX);
+            due.min(self.departure(links.station))
+        });
+        apart.fold(first, Ps::min)
+    }
+
+    /// When the next I/O leaves a station of links.
+    #[inline]
+    fn departure(&self, station: u32) -> Ps {
+        match &self.stations[station as usize].kind {
+            Discipline::Fluid(fluid) => fluid.next().unwrap_or(Ps::MAX),
+            _ => Ps::MAX,
+        }
+    }
+
+    /// Dispatches all events before `end`, window by window; false where there have been too few in them, and some are left.
+    pub(super) fn run_windows(&mut self, end: Ps) -> Result<bool, Halt> {
+        loop {
+            let (first, before) = (self.first_due(), self.dispatched);
+            if first >= end {
+                return Ok(true);
+            }
+            let until = first.plus(self.apart.span).min(end);
+            for number in 0..self.apart.links.len() {
+                if !self.apart.links[number].behind {
+                    self.run_links(number, until)?;
+                }
+            }
+            while !self.run_some(until)? {}
+            for number in 0..self.apart.links.len() {
+                if self.apart.links[number].behind {
+                    self.run_links(number, until)?;
+                }
+            }
+            self.begin_runs();
+            if self.apart.has_slowed(self.dispatched - before) {
+                self.shut_apart();
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Runs links apart up to `until`: I/Os come from sequences or delays in the order of events, and leave.
+    fn run_links(&mut self, number: usize, until: Ps) -> Result<(), Halt> {
+        let links = &mut self.apart.links[number];
+        let (station, behind) = (links.station, links.behind);
+        let mut due = std::mem::take(&mut links.due);
+        sort(&mut due);
+        let mut come = 0;
+        loop {
+            let leaves = self.departure(station);
+            let next = due.get(come).copied();
+            match next.filter(|event| (event.time, event.place()) < (leaves, station)) {
+                Some(event) if event.time >= until => break,
+                Some(event) => {
+                    come += 1;
+                    self.now = event.time;
+                    // Where it has left again before the next one comes, its leaving is no event.
+                    let next = due.get(come).map_or(until, |next| next.time.min(until));
+                    self.come_to_links(event, if behind { next } else { Ps::ZERO });
+                }
+                None if leaves >= until => break,
+                None => {
+                    self.now = leaves;
+                    self.leave_links(station, behind)?;
+                }
+            }
+            self.dispatched += 1;
+        }
+        due.drain(..come);
+        // What has become due meanwhile is behind these.
+        let links = &mut self.apart.links[number];
+        due.append(&mut links.due);
+        links.due = due;
+        Ok(())
+    }
+
+    /// The I/O of an event has ended its sequence or its delay, and crosses links: at once where it is alone on them and leaves
+    /// them before `next`.
+    #[inline]
+    fn come_to_links(&mut self, event: SimEvent, next: Ps) {
+        let who = event.who;
+        match self.steps[self.entities[who].hop as usize] {
+            RouteStep::Run { run, next, .. } => self.run_ends(run, next, who),
+            _ => {
+                self.leave(event.place(), who);
+                self.entities[who].hop += 1;
+            }
+        }
+        let step = self.steps[self.entities[who].hop as usize];
+        let RouteStep::Cross { station, path, size } = step else { return };
+        if !self.pass_links_alone(station, path, size, who, next) {
+            self.cross(station, path, size, who);
+        }
+    }
+
+    /// `who` crosses links if it is alone on them until it leaves them, before `next`; whether it is.
+    #[inline]
+    fn pass_links_alone(&mut self, station: u32, path: u32, size: u32, who: u32, next: Ps) -> bool {
+        let size = self.figures.sizes[size as usize];
+        let (now, entity) = (self.now, &self.entities[who]);
+        let place = &mut self.stations[station as usize];
+        let Discipline::Fluid(fluid) = &mut place.kind else { return false };
+        let Some(left) = fluid.cross_alone(now, path, size.of(entity.bytes), next) else {
+            return false;
+        };
+        let (dir, bytes, stayed) = (entity.dir, entity.bytes, left.since(now));
+        let with = size.brings_payload().then(|| fluid.tally(path));
+        for tally in [Some(&mut place.tally), with].into_iter().flatten() {
+            tally.arrive(now);
+            tally.depart(left, stayed, dir, bytes);
+        }
+        place.tally.begin(now);
+        place.tally.end(left);
+        if O::TIMES {
+            place.latency.record(stayed);
+        }
+        self.dispatched += 1;
+        self.apart.left.push(SimEvent::new(left, station, self.sequence, who));
+        self.sequence += 1;
+        true
+    }
+
+    /// An I/O leaves links, into a sequence or to the rest of the network.
+    #[inline]
+    fn leave_links(&mut self, station: u32, behind: bool) -> Result<(), Halt> {
+        let Discipline::Fluid(fluid) = &mut self.stations[station as usize].kind else {
+            return Ok(());
+        };
+        let Some(who) = fluid.leave(self.now) else { return Err(Halt::Livelock(self.now)) };
+        self.leave(station, who);
+        let event = SimEvent::new(self.now, station, self.sequence, who);
+        self.sequence += 1;
+        if behind {
+            self.apart.left.push(event);
+        } else {
+            // It counts when the rest takes the I/O.
+            self.dispatched -= 1;
+            self.pending.push(event);
+        }
+        Ok(())
+    }
+
+    /// I/Os that have left links behind the rest begin their sequences, in the order in which they left.
+    fn begin_runs(&mut self) {
+        let mut left = std::mem::take(&mut self.apart.left);
+        left.sort_unstable_by_key(SimEvent::key);
+        for event in left.drain(..) {
+            self.now = event.time;
+            let entity = &mut self.entities[event.who];
+            entity.hop += 1;
+            if let RouteStep::Run { run, last, .. } = self.steps[entity.hop as usize] {
+                self.run_begins(run, last, event.who);
+            }
+        }
+        self.apart.left = left;
+    }
+}
+
+/// Sorts events that are nearly sorted: as long as services are equal, I/Os leave a queue in the order in which they came.
+fn sort(events: &mut [SimEvent]) {
+    let mut steps = 0;
+    for at in 1..events.len() {
+        let event = events[at];
+        let mut to = at;
+        while to > 0 && event.is_before(&events[to - 1]) {
+            events[to] = events[to - 1];
+            to -= 1;
+        }
+        events[to] = event;
+        steps += at - to;
+        if steps > STEPS * events.len() {
+            return events.sort_unstable_by_key(SimEvent::key);
+        }
+    }
+}
