@@ -14,7 +14,6 @@ use super::fuse::{FusedRun, RunLeg};
 use super::layout::RouteStep;
 use super::station::{Discipline, StationState};
 use crate::Ps;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// For stations and sequences that lead to no links apart.
 pub const NOT_APART: u16 = u16::MAX;
@@ -34,15 +33,15 @@ pub struct LinksApart {
     /// What comes next: ends of sequences, or of delays.
     pub due: Vec<SimEvent>,
     /// Delays that lead to it.
-    delays: BTreeSet<u32>,
+    delays: Vec<u32>,
     /// Sequences that lead to it.
-    runs: BTreeSet<u32>,
+    runs: Vec<u32>,
 }
 
 impl LinksApart {
     fn new(station: u32, behind: bool) -> LinksApart {
-        let (delays, runs) = (BTreeSet::new(), BTreeSet::new());
-        LinksApart { station, behind, due: Vec::new(), delays, runs }
+        let (due, delays, runs) = (Vec::new(), Vec::new(), Vec::new());
+        LinksApart { station, behind, due, delays, runs }
     }
 }
 
@@ -102,13 +101,18 @@ impl Apart {
     }
 }
 
+/// For a step that no I/O comes to.
+const NOWHERE: u32 = u32::MAX;
+/// For a step that I/Os come to from several others, or where they begin.
+const MANY: u32 = u32::MAX - 1;
+
 /// The steps that I/Os can come to.
 pub struct ReachedSteps<'a> {
     steps: &'a [RouteStep],
     runs: &'a [FusedRun],
     stations: &'a [StationState],
-    /// Those before each; a step where I/Os begin has itself before it.
-    before: BTreeMap<u32, BTreeSet<u32>>,
+    /// The one before each; or [`NOWHERE`], or [`MANY`].
+    before: Vec<u32>,
 }
 
 impl<'a> ReachedSteps<'a> {
@@ -119,11 +123,12 @@ impl<'a> ReachedSteps<'a> {
         firsts: impl Iterator<Item = u32>,
         arms: impl Fn(u32) -> u32,
     ) -> ReachedSteps<'a> {
-        let mut before: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-        let mut open: Vec<(u32, u32)> = firsts.map(|first| (first, first)).collect();
+        let mut before = vec![NOWHERE; steps.len()];
+        let mut open: Vec<(u32, u32)> = firsts.map(|first| (MANY, first)).collect();
         while let Some((from, at)) = open.pop() {
-            let known = before.contains_key(&at);
-            before.entry(at).or_default().insert(from);
+            let of = &mut before[at as usize];
+            let known = *of != NOWHERE;
+            *of = if known && *of != from { MANY } else { from };
             if known {
                 continue;
             }
@@ -153,28 +158,38 @@ impl<'a> ReachedSteps<'a> {
 
     /// All that can be simulated apart.
     pub fn apart(&self) -> Apart {
-        let mut crossings: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for at in self.before.keys() {
-            if let RouteStep::Cross { station, .. } = self.steps[*at as usize] {
-                crossings.entry(station).or_default().push(*at);
+        let mut crossings: Vec<(u32, u32)> = Vec::new();
+        for at in self.reached() {
+            if let RouteStep::Cross { station, .. } = self.steps[at as usize] {
+                crossings.push((station, at));
             }
         }
-        let longest = |(station, crossings): (u32, Vec<u32>)| {
-            let both = [self.behind(station, &crossings), self.ahead(station, &crossings)];
-            both.into_iter().flatten().max_by_key(|of| of.span)
-        };
-        let mut found: Vec<FoundApart> = crossings.into_iter().filter_map(longest).collect();
+        crossings.sort_unstable();
+        let mut found: Vec<FoundApart> = Vec::new();
+        for crossings in crossings.chunk_by(|a, b| a.0 == b.0) {
+            let both = [self.behind(crossings), self.ahead(crossings)];
+            found.extend(both.into_iter().flatten().max_by_key(|of| of.span));
+        }
         // All have the shortest span: one that is much shorter than others is not worth it.
         let span = found.iter().map(|of| of.span).max().unwrap_or(Ps::ZERO);
         found.retain(|of| of.span.0 >= span.0 / SHARE);
         // Sequences that follow links behind the rest have queues that nothing else leads to.
         loop {
-            let followed: BTreeSet<u32> =
-                found.iter().flat_map(|of| &of.followed).copied().collect();
-            let others = self.runs().filter(|run| !followed.contains(run));
-            let others: BTreeSet<RunEnds> = others.map(|run| self.ends(run)).collect();
+            let mut followed: Vec<u32> = Vec::new();
+            found.iter().for_each(|of| followed.extend(&of.followed));
+            followed.sort_unstable();
+            let mut others: Vec<u32> = Vec::new();
+            for at in self.reached() {
+                if let RouteStep::Run { run, .. } = self.steps[at as usize]
+                    && followed.binary_search(&run).is_err()
+                {
+                    others.push(self.end_of(run));
+                }
+            }
+            others.sort_unstable();
+            let is_led_to = |run: &u32| others.binary_search(&self.end_of(*run)).is_ok();
             let known = found.len();
-            found.retain(|of| !of.followed.iter().any(|run| others.contains(&self.ends(*run))));
+            found.retain(|of| !of.followed.iter().any(is_led_to));
             if found.len() == known {
                 break;
             }
@@ -184,18 +199,14 @@ impl<'a> ReachedSteps<'a> {
         Apart { links, span, ..Apart::default() }
     }
 
-    /// All sequences.
-    fn runs(&self) -> impl Iterator<Item = u32> + '_ {
-        self.before.keys().filter_map(|at| match self.steps[*at as usize] {
-            RouteStep::Run { run, .. } => Some(run),
-            _ => None,
-        })
+    /// All steps that I/Os come to.
+    fn reached(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.before).filter(|(_, before)| **before != NOWHERE).map(|(at, _)| at)
     }
 
     /// The one step before a step.
     fn only(&self, at: u32) -> Option<u32> {
-        let before = self.before.get(&at)?;
-        before.first().copied().filter(|first| before.len() == 1 && *first != at)
+        self.before.get(at as usize).copied().filter(|before| *before < MANY)
     }
 
     /// The sequence at a step, and how long it lasts at least.
@@ -206,62 +217,63 @@ impl<'a> ReachedSteps<'a> {
     }
 
     /// Links that only sequences lead to.
-    fn ahead(&self, station: u32, crossings: &[u32]) -> Option<FoundApart> {
-        let before = crossings.iter().map(|at| self.run(self.only(*at)?));
-        let before: Vec<(u32, Ps)> = before.collect::<Option<_>>()?;
-        let span = before.iter().map(|(_, total)| *total).min()?;
-        // Tokens would be taken before those are given back that are free by then.
-        let takes = |run: u32| self.runs[run as usize].legs.iter().any(RunLeg::takes);
-        (!before.iter().any(|(run, _)| takes(*run))).then_some(())?;
-        let mut links = LinksApart::new(station, false);
-        links.runs = before.into_iter().map(|(run, _)| run).collect();
-        Some(FoundApart { links, span, followed: BTreeSet::new() })
+    fn ahead(&self, crossings: &[(u32, u32)]) -> Option<FoundApart> {
+        let mut links = LinksApart::new(crossings.first()?.0, false);
+        let mut span = Ps::MAX;
+        for (_, at) in crossings {
+            let (run, total) = self.run(self.only(*at)?)?;
+            // Tokens would be taken before those are given back that are free by then.
+            if self.runs[run as usize].legs.iter().any(RunLeg::takes) {
+                return None;
+            }
+            links.runs.push(run);
+            span = span.min(total);
+        }
+        Some(FoundApart { links, span, followed: Vec::new() })
     }
 
     /// Links that only sequences and delays lead to, which lead nowhere else, and that only lead to sequences.
-    fn behind(&self, station: u32, crossings: &[u32]) -> Option<FoundApart> {
+    fn behind(&self, crossings: &[(u32, u32)]) -> Option<FoundApart> {
+        let station = crossings.first()?.0;
         let mut links = LinksApart::new(station, true);
-        let (mut span, mut followed) = (Ps::MAX, BTreeSet::new());
-        for at in crossings {
+        let (mut span, mut followed) = (Ps::MAX, Vec::new());
+        for (_, at) in crossings {
             match self.steps[self.only(*at)? as usize] {
-                RouteStep::Visit { station: delay, .. } => {
-                    matches!(self.stations[delay as usize].kind, Discipline::Delay(_))
-                        .then_some(())?;
-                    links.delays.insert(delay);
+                RouteStep::Visit { station: delay, .. }
+                    if matches!(self.stations[delay as usize].kind, Discipline::Delay(_)) =>
+                {
+                    links.delays.push(delay);
                 }
-                RouteStep::Run { run, .. } => drop(links.runs.insert(run)),
+                RouteStep::Run { run, .. } => links.runs.push(run),
                 _ => return None,
             }
             let (run, total) = self.run(at + 1).filter(|_| self.only(at + 1) == Some(*at))?;
-            (span, _) = (span.min(total), followed.insert(run));
+            span = span.min(total);
+            followed.push(run);
         }
-        let led = |at: &u32| match self.steps[*at as usize] {
+        links.delays.sort_unstable();
+        let is_its = |delay: u32| links.delays.binary_search(&delay).is_ok();
+        let led = |at: u32| match self.steps[at as usize] {
             RouteStep::Visit { station: delay, .. } => {
-                !links.delays.contains(&delay) || self.crosses(at + 1, station)
+                !is_its(delay) || self.crosses(at + 1, station)
             }
-            RouteStep::Spread { first, count, .. } => {
-                links.delays.range(first..first + count).next().is_none()
-            }
+            RouteStep::Spread { first, count, .. } => !(first..first + count).any(is_its),
             RouteStep::Run { run, .. } => {
-                !self.runs[run as usize].delays().any(|(of, _)| links.delays.contains(&of))
+                !self.runs[run as usize].delays().any(|(delay, _)| is_its(delay))
             }
             _ => true,
         };
-        self.before.keys().all(led).then_some(())?;
-        Some(FoundApart { links, span, followed })
+        self.reached().all(led).then_some(FoundApart { links, span, followed })
     }
 
     fn crosses(&self, at: u32, over: u32) -> bool {
         matches!(self.steps[at as usize], RouteStep::Cross { station, .. } if station == over)
     }
 
-    /// What tells sequences apart whose I/Os leave at one moment.
-    fn ends(&self, run: u32) -> RunEnds {
+    /// What tells sequences apart whose I/Os leave at one moment: the queue, or where there is none the last station.
+    fn end_of(&self, run: u32) -> u32 {
         let run = &self.runs[run as usize];
-        match run.queue {
-            Some((queue, _)) => RunEnds::Queue(queue),
-            None => RunEnds::Last(run.last()),
-        }
+        run.queue.map_or_else(|| run.last(), |(queue, _)| queue)
     }
 }
 
@@ -269,12 +281,5 @@ impl<'a> ReachedSteps<'a> {
 struct FoundApart {
     links: LinksApart,
     span: Ps,
-    followed: BTreeSet<u32>,
-}
-
-/// A sequence's queue, or where it has none its last station.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum RunEnds {
-    Queue(u32),
-    Last(u32),
+    followed: Vec<u32>,
 }

@@ -68,7 +68,6 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// `who` has reached the end of a fused sequence: all its hops are counted, and it is before the next one.
-    #[inline]
     pub(super) fn run_ends(&mut self, run: u32, next: u32, who: u32) {
         let run = &mut self.runs[run as usize];
         let entity = &self.entities[who];

@@ -8,7 +8,7 @@ use crate::Ps;
 use std::sync::Arc;
 
 /// Events between two progress updates: some milliseconds.
-const BETWEEN_REPORTS: u32 = 1 << 16;
+pub(super) const BETWEEN_REPORTS: u32 = 1 << 16;
 
 impl<O: Observer> Simulation<O> {
     /// Dispatches all events up to and including `until`.
@@ -110,7 +110,7 @@ impl<O: Observer> Simulation<O> {
         self.progress = Some(progress);
     }
 
-    fn report(&self) -> Result<(), Halt> {
+    pub(super) fn report(&self) -> Result<(), Halt> {
         match &self.progress {
             Some(progress) if progress.tell(self.now, self.dispatched) => {
                 Err(Halt::Stopped(self.now))

@@ -169,7 +169,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// `who` comes to a station, where it may be rejected or blocked.
-    #[inline]
+    #[inline(never)]
     pub(super) fn visit(&mut self, station: u32, who: u32) {
         let place = &mut self.stations[station as usize];
         if let Discipline::Queue(queue) = &mut place.kind
@@ -193,7 +193,6 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// `who` enters: it is served at once or queued.
-    #[inline]
     fn enter(&mut self, station: u32, who: u32) {
         let place = &mut self.stations[station as usize];
         let entity = &mut self.entities[who];
@@ -251,7 +250,6 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// `who` starts to cross links; the caller sets the station's alarm.
-    #[inline]
     pub(super) fn cross(&mut self, station: u32, path: u32, size: u32, who: u32) {
         let size = self.figures.sizes[size as usize];
         let place = &mut self.stations[station as usize];
@@ -268,7 +266,6 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Counts `who` out of a station. The caller updates the levels of busy and blocked servers.
-    #[inline]
     pub(super) fn leave(&mut self, station: u32, who: u32) {
         let place = &mut self.stations[station as usize];
         let entity = &self.entities[who];

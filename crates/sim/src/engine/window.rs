@@ -3,6 +3,7 @@
 use super::apart::{Apart, ReachedSteps};
 use super::event::SimEvent;
 use super::layout::RouteStep;
+use super::run::BETWEEN_REPORTS;
 use super::station::Discipline;
 use super::{Halt, Observer, Simulation};
 use crate::Ps;
@@ -81,6 +82,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Dispatches all events before `end`, window by window; false where there have been too few in them, and some are left.
     pub(super) fn run_windows(&mut self, end: Ps) -> Result<bool, Halt> {
+        let mut reported = self.dispatched;
         loop {
             let (first, before) = (self.first_due(), self.dispatched);
             if first >= end {
@@ -99,6 +101,10 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             self.begin_runs();
+            if self.dispatched - reported >= BETWEEN_REPORTS.into() {
+                reported = self.dispatched;
+                self.report()?;
+            }
             if self.apart.has_slowed(self.dispatched - before) {
                 self.shut_apart();
                 return Ok(false);
@@ -143,7 +149,6 @@ impl<O: Observer> Simulation<O> {
 
     /// The I/O of an event has ended its sequence or its delay, and crosses links: at once where it is alone on them and leaves
     /// them before `next`.
-    #[inline]
     fn come_to_links(&mut self, event: SimEvent, next: Ps) {
         let who = event.who;
         match self.steps[self.entities[who].hop as usize] {
@@ -161,7 +166,6 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// `who` crosses links if it is alone on them until it leaves them, before `next`; whether it is.
-    #[inline]
     fn pass_links_alone(&mut self, station: u32, path: u32, size: u32, who: u32, next: Ps) -> bool {
         let size = self.figures.sizes[size as usize];
         let (now, entity) = (self.now, &self.entities[who]);
@@ -188,7 +192,6 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// An I/O leaves links, into a sequence or to the rest of the network.
-    #[inline]
     fn leave_links(&mut self, station: u32, behind: bool) -> Result<(), Halt> {
         let Discipline::Fluid(fluid) = &mut self.stations[station as usize].kind else {
             return Ok(());

@@ -4,9 +4,10 @@
 use clock::Rng;
 use scenario::{Source as Text, Step};
 use sim::Ps;
-use sim::engine::{Ended, Halt, Observer, Simulation};
+use sim::engine::{Ended, Halt, Observer, SharedProgress, Simulation};
 use sim::lab::compile;
 use sim::model::*;
+use std::sync::Arc;
 
 /// The ends of I/Os; with `TOGETHER` nothing is simulated apart.
 #[derive(Default)]
@@ -201,6 +202,19 @@ fn links_apart_change_nothing() {
     // Where nothing is in the way all wires are apart, and else some at most.
     assert_eq!(opened[0], 20, "{opened:?}");
     assert!(opened.iter().sum::<usize>() < 120, "{opened:?}");
+}
+
+/// Windows are shorter than the time between two updates of the progress.
+#[test]
+fn a_simulation_in_windows_can_be_stopped() {
+    let mut simulation = Simulation::new(&fabric(0, Spoiler::Nothing, None), 1).unwrap();
+    let progress = Arc::new(SharedProgress::default());
+    simulation.report_to(progress.clone());
+    millis(&[1, 2, 3]).into_iter().for_each(|at| simulation.run_until(at).unwrap());
+    assert!(simulation.links_apart() > 0);
+    progress.stop();
+    let halted = simulation.run_until(Ps::secs(1)).unwrap_err();
+    assert!(matches!(halted, Halt::Stopped(at) if at < Ps::millis(100)), "{halted:?}");
 }
 
 /// With two I/Os left there are too few events for windows.
