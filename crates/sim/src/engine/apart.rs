@@ -3,11 +3,11 @@
 //!
 //! A fused sequence says on arrival when it ends, and lasts as long as its delays at least. Where only such sequences lead
 //! to links, all arrivals of that span are known: the links run through it **ahead**, and the rest gets the departures as
-//! events. Where links are only come to from delays, and only lead to such sequences, nothing behind them happens within
-//! that span: the rest runs through it, and the links follow **behind** (the conservative windows of parallel simulation,
-//! K. Chandy and J. Misra 1979, here on one processor). Events of one kind then follow each other, what they need is at
-//! hand, and the queue of events is short. Every I/O leaves every station at the moment at which it would have done so
-//! otherwise; only the order in which stations are looked at is another.
+//! events. Where links lead to nothing but such sequences, nothing behind them happens within that span: the rest runs
+//! through it, and the links follow **behind** (the conservative windows of parallel simulation, K. Chandy and J. Misra
+//! 1979, here on one processor). Events of one kind then follow each other, what they need is at hand, and the queue of
+//! events is short. Every I/O leaves every station at the moment at which it would have done so otherwise; only the order
+//! in which stations are looked at is another.
 
 use super::event::SimEvent;
 use super::fuse::{FusedRun, RunLeg};
