@@ -82,9 +82,10 @@ struct Mounted {
 static MOUNTS: RwLock<()> = RwLock::new(());
 
 /// Asks again, for some seconds, what a moment may change: a process that another test has just forked holds all that this
-/// process had open, an exclusive open of a device among that, until it becomes another program.
+/// process had open, an exclusive open of a device among that, until it becomes another program; and one with a namespace
+/// of its own keeps what was mounted when it began.
 fn settled<T>(mut ask: impl FnMut() -> T, passing: impl Fn(&T) -> bool) -> T {
-    let limit = clock::now().plus(Ns::secs(5));
+    let limit = clock::now().plus(Ns::secs(30));
     loop {
         let answer = ask();
         if !passing(&answer) || clock::now() >= limit {
@@ -187,9 +188,10 @@ fn check_refused(spec: &TargetSpec, guarded: &Path, words: &str) {
     assert_eq!(digest(guarded), before, "changed by a refused attempt");
 }
 
-/// Whether the refusal is for an exclusive open, and another reason is looked for.
+/// Whether the refusal is for an exclusive open or a mount, and another reason is looked for.
 fn is_held<T>(got: &Result<T, EngineError>, words: &str) -> bool {
-    let held = |why: &str| why.contains("exclusively") && !why.contains(words);
+    let passing = |why: &str| why.contains("exclusively") || why.contains("mounted at");
+    let held = |why: &str| passing(why) && !why.contains(words);
     matches!(got, Err(EngineError::Refused(why)) if held(why))
 }
 

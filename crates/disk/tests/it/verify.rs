@@ -169,7 +169,13 @@ fn check_tampering(kind: &str, tamper: impl FnOnce(&File, &mut Rng) -> u64) {
     // A second round, so that every block has a past.
     let before: Vec<u8> = all(&file);
     std::fs::write(place.folder.path().join("before"), before).expect("room");
-    check_honest(&run(&verified(place.target(true), 1, spec, SHORT)));
+    // On a disk that stands still for a while, a longer one.
+    for _ in 0..20 {
+        check_honest(&run(&verified(place.target(true), 1, spec.clone(), SHORT)));
+        if old_block(&file).is_some() {
+            break;
+        }
+    }
     let at = tamper(&file, &mut Rng::keyed(7, &[]));
     drop(file);
     let pass = run(&verified(place.target(true), 1, random(4 * KIB, 100.0, closed(1)), SHORT));
@@ -214,8 +220,8 @@ fn an_old_block_is_found() {
     check_tampering("stale", |file, _| bring_back_an_old_block(file));
 }
 
-/// Puts back a block as it was at the end of the first round, one that has been written at least twice since.
-fn bring_back_an_old_block(file: &File) -> u64 {
+/// A block as it was at the end of the first round, one that has been written at least twice since, and where it is.
+fn old_block(file: &File) -> Option<(u64, Vec<u8>)> {
     let now = all(file);
     let link =
         std::fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file)));
@@ -229,10 +235,15 @@ fn bring_back_an_old_block(file: &File) -> u64 {
         marked(&now, *at)
             && marked(&before, *at)
             && generation(&now, *at) > generation(&before, *at) + 1
-    });
-    let at = at.expect("a block that was written twice");
-    file.write_all_at(&before[at..at + 512], at as u64).expect("writable");
-    at as u64
+    })?;
+    Some((at as u64, before[at..at + 512].to_vec()))
+}
+
+/// Puts it back.
+fn bring_back_an_old_block(file: &File) -> u64 {
+    let (at, block) = old_block(file).expect("a block that was written twice");
+    file.write_all_at(&block, at).expect("writable");
+    at
 }
 
 #[test]
