@@ -90,14 +90,9 @@ impl Load {
                 shares.iter().map(|share| *share > 0.0).collect()
             }
             Source::Operations(of) => {
-                let demand = IoDemand::of(&of.spec);
-                let kinds = Operations::kinds(&of.spec);
+                let (demand, kinds) = (IoDemand::of(&of.spec), Operations::kinds(&of.spec));
                 // A trace is only on average what its workload says.
-                let may = |dir| match dir {
-                    _ if of.spec.trace.is_some() => true,
-                    Dir::Read => demand.reads,
-                    _ => demand.writes || kinds.len() > 2,
-                };
+                let may = |dir| of.spec.trace.is_some() || demand.has(dir);
                 let kind = |number: usize| kinds[number % kinds.len()].0;
                 (0..self.classes.len()).map(|number| may(kind(number))).collect()
             }
