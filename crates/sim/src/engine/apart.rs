@@ -51,7 +51,7 @@ pub struct Apart {
     pub links: Vec<LinksApart>,
     /// I/Os that have left links behind the rest for their sequences.
     pub left: Vec<SimEvent>,
-    /// They are.
+    /// The links are simulated apart now.
     pub open: bool,
     /// For so long nothing in one of them concerns another.
     pub span: Ps,
