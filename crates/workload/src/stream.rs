@@ -199,6 +199,19 @@ impl Stream {
         Stream { operations, ..self }
     }
 
+    /// The operation that it issues again and again, each as soon as the one before has completed, if nothing is drawn for
+    /// it and there is no end. Who knows it need not ask.
+    pub fn always(&self) -> Option<Op> {
+        match (&self.pacing, &self.operations) {
+            (Pacing::Closed { think: Ns::ZERO, ready: Ns::ZERO, .. }, OpSource::Same(draw))
+                if self.left == u64::MAX && draw.pause == Ns::ZERO =>
+            {
+                Some(draw.due(Ns::ZERO))
+            }
+            _ => None,
+        }
+    }
+
     /// Operations on addresses that it may still issue; `None` without an end.
     pub fn left(&self) -> Option<u64> {
         (self.left < u64::MAX).then_some(self.left)

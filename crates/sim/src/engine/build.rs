@@ -6,10 +6,11 @@ use super::choose::Chooser;
 use super::copies::CopyState;
 use super::entity::{Entities, Fifo};
 use super::event::EventQueue;
-use super::fuse::{Foreseeable, fuse};
+use super::fuse::{Foreseeable, entered, fuse};
 use super::layout::{RouteLayout, StepFigures};
 use super::source::{self, SourceState};
 use super::station::{ClassCounts, PoolState, StationState};
+use super::stretch::{self, Passes};
 use super::{ClassState, Observer, Scheduled, Seeds, SetUpError, Simulation};
 use crate::Ps;
 use crate::model::{
@@ -91,6 +92,7 @@ impl<O: Observer> Simulation<O> {
             raids: Box::default(),
             parts: DiskParts::default(),
             runs: Box::default(),
+            passes: Passes::default(),
             apart: Apart::default(),
             stations: Vec::with_capacity(network.stations.len()),
             pools: network.pools.iter().map(|pool| PoolState::new(pool, O::TIMES)).collect(),
@@ -128,11 +130,14 @@ impl<O: Observer> Simulation<O> {
     /// pulled out nor stopped.
     fn shorten(&mut self, network: &Network) {
         let (starts, stations) = (&self.starts, &mut self.stations);
-        let known = Foreseeable::of(network);
-        self.runs = fuse(&mut self.steps, starts, stations, &self.figures.demands, known).into();
+        let mut known = Foreseeable::of(network);
+        let demands = &self.figures.demands;
+        self.runs = fuse(&mut self.steps, starts, stations, demands, &mut known).into();
         if !O::SERVICES {
             self.apart = self.find_apart(network);
         }
+        let entered = entered(&self.steps, &self.starts);
+        self.passes = stretch::shorten(&mut self.steps, &entered, &known);
     }
 
     /// Lays out the routes and the sources.
@@ -155,6 +160,7 @@ impl<O: Observer> Simulation<O> {
             layout.load(number, ios_of(load).saturating_add(copies));
             for class in &load.classes {
                 self.classes.push(ClassState {
+                    responded: 0,
                     load: number as u32,
                     first_step: layout.class(&class.route),
                     submits: class.route.contains(&Hop::Submit),

@@ -167,6 +167,7 @@ impl<O: Observer> Simulation<O> {
     /// Tokens of each pool that are held now.
     pub fn held(&self) -> Vec<u32> {
         let mut held: Vec<u32> = self.pools.iter().map(|pool| pool.held).collect();
+        self.hold_passed(&mut held);
         let now = self.now;
         self.each_on_run(&mut |run, _, left| {
             let mut moment = left;

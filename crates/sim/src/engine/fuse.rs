@@ -92,6 +92,11 @@ pub struct Foreseeable {
 }
 
 impl Foreseeable {
+    /// Whether a pool has enough tokens for all I/Os.
+    pub fn has_enough(&self, pool: u32) -> bool {
+        self.pools[pool as usize]
+    }
+
     /// Of a network in which nothing changes.
     pub fn of(network: &Network) -> Foreseeable {
         let blocks =
@@ -155,11 +160,11 @@ pub fn fuse(
     starts: &[u32],
     stations: &mut [StationState],
     demands: &[Demand],
-    mut known: Foreseeable,
+    known: &mut Foreseeable,
 ) -> Vec<FusedRun> {
     let (visits, entered) = (visits(steps), entered(steps, starts));
     let (mut found, queues) = loop {
-        let mut found = sequences(steps, &entered, (stations, demands), &known);
+        let mut found = sequences(steps, &entered, (stations, demands), known);
         let alone = alone(&found, &visits);
         // Of each queue the sequences that begin there: all of its visits, some of which go on.
         let mut queues: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
@@ -299,7 +304,7 @@ fn leg(
 }
 
 /// Steps that are reached from elsewhere than the step before.
-fn entered(steps: &[RouteStep], starts: &[u32]) -> BTreeSet<u32> {
+pub fn entered(steps: &[RouteStep], starts: &[u32]) -> BTreeSet<u32> {
     let targets = steps.iter().filter_map(|step| match step {
         RouteStep::Skip { to, .. }
         | RouteStep::SkipHeld { to, .. }

@@ -1,7 +1,7 @@
 //! How sources issue I/Os, and how an I/O's end affects its source.
 
 use super::entity::{NONE, NOT_ISSUED};
-use super::source::SourceKind;
+use super::source::{AlwaysOp, SourceKind};
 use super::{Observer, Simulation};
 use crate::Ps;
 use crate::model::Operations;
@@ -165,6 +165,12 @@ impl<O: Observer> Simulation<O> {
                 worker.late = worker.open;
                 return;
             }
+            if let Some(AlwaysOp { class, bytes, offset }) = worker.always {
+                worker.outstanding += 1;
+                origin.left -= 1;
+                let Some(who) = self.entities.take() else { return };
+                return self.issue(who, class, slot, self.now, Some((offset, bytes)));
+            }
             match worker.streams[slot as usize].next(now) {
                 Next::Op(op) => {
                     worker.outstanding += 1;
@@ -237,6 +243,14 @@ impl<O: Observer> Simulation<O> {
             SourceKind::Operations(worker) => {
                 let entry = slot;
                 worker.outstanding -= 1;
+                if worker.always.is_some() {
+                    self.entities.give(who);
+                    self.schedule_at_once(place, slot);
+                    if ended {
+                        self.is_done(load);
+                    }
+                    return;
+                }
                 let at = Ns(now.as_ns().0 - origin.origin.0);
                 // The I/Os of a trace have numbers of their own in place of slots, and one stream.
                 let (stream, slot) = match worker.replay {

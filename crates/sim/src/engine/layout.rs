@@ -67,6 +67,32 @@ pub enum RouteStep {
         count: u32,
         next: u32,
     },
+    /// Tokens that are always there are counted, and the I/O continues at `to`; or with the visit so many steps ahead, or
+    /// with its end ([`super::stretch`]).
+    Pass {
+        place: u32,
+        to: u32,
+    },
+    PassVisit {
+        ahead: u8,
+        place: u32,
+        station: u32,
+        demand: u32,
+    },
+    PassEnd {
+        place: u32,
+    },
+    /// One token, and the visit that is the next step.
+    TakeVisit {
+        pool: u32,
+        station: u32,
+        demand: u32,
+    },
+    GiveVisit {
+        pool: u32,
+        station: u32,
+        demand: u32,
+    },
     /// Several visits as one event, at the last of their stations.
     Run {
         run: u32,
@@ -107,7 +133,8 @@ impl CrossSize {
     /// For an I/O of `bytes`.
     #[inline]
     pub fn of(&self, bytes: u32) -> u64 {
-        (f64::from(bytes) * self.scale + 0.5) as u64 + u64::from(self.extra)
+        // As a signed number: the processor has an instruction for it.
+        (f64::from(bytes) * self.scale + 0.5) as i64 as u64 + u64::from(self.extra)
     }
 
     /// Whether the transfer carries the I/O's bytes, unlike commands, responses and acknowledgements.

@@ -32,6 +32,7 @@ mod raid;
 mod run;
 mod source;
 mod station;
+mod stretch;
 mod tournament;
 mod transfer;
 mod view;
@@ -57,6 +58,7 @@ use layout::{RouteStep, StepFigures, StepScope};
 use source::SourceState;
 use station::{ClassCounts, PoolState, StationState};
 use std::sync::Arc;
+use stretch::Passes;
 use thiserror::Error;
 use workload::SpecError;
 
@@ -170,6 +172,8 @@ pub struct Simulation<O: Observer = ()> {
     /// Visits to RAID groups, and scratch space for the disks of one.
     raids: Box<[RaidVisit]>,
     parts: DiskParts,
+    /// Tokens that are counted where I/Os pass.
+    passes: Passes,
     /// Sequences of visits that are one event each.
     runs: Box<[FusedRun]>,
     /// Links that are simulated ahead of the rest, or behind it.
@@ -193,14 +197,17 @@ pub struct Simulation<O: Observer = ()> {
     observer: O,
 }
 
-/// A class being simulated.
+/// A class being simulated. What every I/O needs comes first.
+#[repr(C)]
 struct ClassState {
+    /// Sum of the times from due to end, in picoseconds.
+    responded: u128,
     load: u32,
     first_step: u32,
-    /// A step of its route issues it.
-    submits: bool,
     bytes: u32,
     priority: u8,
     dir: workload::Dir,
+    /// A step of its route issues it.
+    submits: bool,
     account: ClassCounts,
 }

@@ -7,21 +7,24 @@ use crate::model::{Hop, Law, Load, Operations, Source};
 use clock::{Ns, Rng};
 use workload::{Stream, StreamKey};
 
-/// The state of a load.
+/// The state of a load. What every I/O needs comes first.
+#[repr(C, align(64))]
 pub struct SourceState {
-    pub kind: SourceKind,
+    /// I/Os that it may still issue; [`u64::MAX`] for a load without end.
+    pub left: u64,
     /// The number of its first class, counted through all loads.
     pub first_class: u32,
+    /// It issues nothing for now.
+    pub stopped: bool,
+    /// Its followers have been started.
+    pub done: bool,
+    pub kind: SourceKind,
     /// Draws gaps, think times and classes.
     pub rng: Rng,
     /// Draws which hops are skipped.
     pub chance: Rng,
     /// Running sums of the classes' shares.
     shares: Box<[f64]>,
-    /// I/Os that it may still issue; [`u64::MAX`] for a load without end.
-    pub left: u64,
-    /// It issues nothing for now.
-    pub stopped: bool,
     /// Customers or slots that came back while it was stopped, or an arrival.
     pub parked: Vec<u32>,
     /// When it began, in whole nanoseconds: time 0 of its streams.
@@ -30,9 +33,7 @@ pub struct SourceState {
     pub waits: u32,
     /// Loads that begin after it.
     pub followers: Vec<u32>,
-    /// Its followers have been started.
-    pub done: bool,
-    /// When that was.
+    /// When all its I/Os had ended.
     pub done_at: Ps,
 }
 
@@ -58,13 +59,16 @@ pub struct OpenArrivals {
     pub late: bool,
 }
 
-/// A worker's slots.
+/// A worker's slots. What every I/O needs comes first.
+#[repr(C)]
 pub struct WorkerSlots {
+    pub outstanding: u32,
+    pub limit: u32,
+    /// All that every slot issues, where its streams need not be asked.
+    pub always: Option<AlwaysOp>,
     pub streams: Vec<Stream>,
     /// Classes of each target.
     pub kinds: u32,
-    pub limit: u32,
-    pub outstanding: u32,
     /// Streams without further operations.
     pub over: u32,
     /// An open loop at its limit, asked again when an I/O ends.
@@ -75,11 +79,19 @@ pub struct WorkerSlots {
     pub replay: bool,
 }
 
+/// An operation that is issued again and again.
+#[derive(Clone, Copy, Debug)]
+pub struct AlwaysOp {
+    pub class: u32,
+    pub bytes: u32,
+    pub offset: u64,
+}
+
 impl WorkerSlots {
     fn new(
         of: &Operations,
         load: &Load,
-        number: usize,
+        (number, first_class): (usize, u32),
         seeds: Seeds,
     ) -> Result<WorkerSlots, SetUpError> {
         let seed = seeds.operations;
@@ -96,11 +108,19 @@ impl WorkerSlots {
             false => streams.into_iter().map(Stream::without_offsets).collect(),
         };
         let kinds = Operations::kinds(&of.spec).len() as u32;
+        let mut always = streams.iter().map(Stream::always);
+        let first = always.next().flatten().filter(|first| always.all(|of| of == Some(*first)));
+        let always = first.filter(|op| op.dir.moves_data() && op.len > 0).map(|op| AlwaysOp {
+            class: first_class + kinds * u32::from(op.target) + Operations::place(op.dir, op.fua),
+            bytes: op.len,
+            offset: op.offset,
+        });
         Ok(WorkerSlots {
+            outstanding: 0,
+            limit,
+            always,
             streams,
             kinds,
-            limit,
-            outstanding: 0,
             over: 0,
             late: false,
             open,
@@ -128,7 +148,7 @@ impl SourceState {
                 (SourceKind::Open(open), shares.as_slice())
             }
             Source::Operations(of) => {
-                let worker = WorkerSlots::new(of, load, number, seeds)?;
+                let worker = WorkerSlots::new(of, load, (number, first_class), seeds)?;
                 (SourceKind::Operations(worker), &[][..])
             }
         };

@@ -81,10 +81,10 @@ pub struct QueueState {
 #[repr(C, align(64))]
 pub struct PoolState {
     /// The integral of the tokens in use, less their number × the current time, modulo 2^128.
-    busy: u128,
+    pub(super) busy: u128,
     /// Granted at once: reads, writes; and their bytes.
-    ios: [u64; 2],
-    bytes: [u64; 2],
+    pub(super) ios: [u64; 2],
+    pub(super) bytes: [u64; 2],
     /// Tokens in use.
     pub held: u32,
     pub free: u32,
@@ -99,8 +99,6 @@ pub struct PoolState {
 pub struct ClassCounts {
     /// I/Os between issue and end.
     pub tally: RunningTally,
-    /// Sum of the times from due to end, in picoseconds.
-    pub responded: u128,
     /// From issue to end.
     pub service: TimeHistogram,
     /// Of I/Os that were issued after they were due: from issue to end, and from due to end. `None` where none ever is.
@@ -281,16 +279,17 @@ impl PoolState {
 
     #[inline]
     fn hold(&mut self, tokens: u32, at: Ps) {
-        self.held += tokens;
-        self.free -= tokens;
+        // Of tokens that are always there some may not have been counted yet.
+        self.held = self.held.wrapping_add(tokens);
+        self.free = self.free.wrapping_sub(tokens);
         self.busy = self.busy.wrapping_sub(u128::from(at.0) * u128::from(tokens));
     }
 
     /// Takes tokens back.
     #[inline]
     pub fn give(&mut self, tokens: u32, now: Ps) {
-        self.held -= tokens;
-        self.free += tokens;
+        self.held = self.held.wrapping_sub(tokens);
+        self.free = self.free.wrapping_add(tokens);
         self.busy = self.busy.wrapping_add(u128::from(now.0) * u128::from(tokens));
     }
 
@@ -322,7 +321,6 @@ impl ClassCounts {
             || if times { TimeHistogram::three_digits() } else { TimeHistogram::none() };
         ClassCounts {
             tally: RunningTally::default(),
-            responded: 0,
             service: histogram(),
             late: may_be_late.then(|| [histogram(), histogram()]),
         }

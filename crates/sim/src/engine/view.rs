@@ -104,6 +104,7 @@ impl ClassTally {
 impl<O: Observer> Simulation<O> {
     /// All counts up to now.
     pub fn snapshot(&mut self) -> Snapshot {
+        self.add_passes();
         let now = self.now;
         let mut stations: Vec<Tally> =
             self.stations.iter().map(|place| place.tally.until(now)).collect();
@@ -121,7 +122,7 @@ impl<O: Observer> Simulation<O> {
                 .map(|class| ClassTally {
                     load: class.load,
                     tally: class.account.tally.until(now),
-                    responded: class.account.responded,
+                    responded: class.responded,
                 })
                 .collect(),
         }

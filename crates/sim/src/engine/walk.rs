@@ -34,46 +34,77 @@ impl<O: Observer> Simulation<O> {
     /// Starts the hop of `who` and every following one that takes no time, until it comes to rest.
     #[inline]
     pub(super) fn walk(&mut self, who: u32) {
-        loop {
-            let mut hop = self.entities[who].hop as usize;
-            // Tokens are taken and given on the way.
-            loop {
-                match self.steps[hop] {
-                    RouteStep::Take { pool, tokens } => {
-                        if !self.take(pool, tokens, who) {
-                            self.entities[who].hop = hop as u32;
-                            return;
-                        }
+        let mut hop = self.entities[who].hop;
+        let (station, demand) = loop {
+            match self.steps[hop as usize] {
+                RouteStep::Visit { station, demand } => break (station, demand),
+                RouteStep::TakeVisit { pool, station, demand } => {
+                    if !self.take(pool, 1, who) {
+                        self.entities[who].hop = hop;
+                        return;
                     }
-                    RouteStep::Give { pool, tokens } => self.give(pool, tokens),
-                    _ => break,
+                    hop += 1;
+                    break (station, demand);
                 }
-                hop += 1;
-            }
-            self.entities[who].hop = hop as u32;
-            match self.steps[hop] {
-                RouteStep::Visit { station, demand } => {
-                    if !self.queue_up(station, demand, who) {
-                        self.visit(station, who);
+                RouteStep::GiveVisit { pool, station, demand } => {
+                    self.give(pool, 1);
+                    hop += 1;
+                    break (station, demand);
+                }
+                RouteStep::PassVisit { ahead, place, station, demand } => {
+                    self.pass_tokens(place, who);
+                    hop += u32::from(ahead);
+                    break (station, demand);
+                }
+                RouteStep::Take { pool, tokens } => {
+                    if !self.take(pool, tokens, who) {
+                        self.entities[who].hop = hop;
+                        return;
                     }
-                    return;
+                    hop += 1;
                 }
-                RouteStep::Spread { first, count, .. } => {
-                    let station = first + self.chance_of(who).below(u64::from(count)) as u32;
-                    return self.visit(station, who);
+                RouteStep::Give { pool, tokens } => {
+                    self.give(pool, tokens);
+                    hop += 1;
                 }
-                RouteStep::Cross { station, path, size } => {
-                    self.cross(station, path, size, who);
-                    return self.set_alarm(station);
+                RouteStep::Pass { place, to } => {
+                    self.pass_tokens(place, who);
+                    hop = to;
                 }
-                RouteStep::Run { run, last, .. } => return self.run_begins(run, last, who),
-                RouteStep::End => return self.end(who, false),
                 step => {
-                    let Some(next) = self.turn(step, hop as u32 + 1, who) else { return };
-                    self.entities[who].hop = next;
+                    self.entities[who].hop = hop;
+                    let Some(next) = self.rest_or_turn(step, hop + 1, who) else { return };
+                    hop = next;
                 }
             }
+        };
+        self.entities[who].hop = hop;
+        if !self.queue_up(station, demand, who) {
+            self.visit(station, who);
         }
+    }
+
+    /// Does a step of `who`; where it leads if `who` does not come to rest there.
+    #[inline]
+    fn rest_or_turn(&mut self, step: RouteStep, next: u32, who: u32) -> Option<u32> {
+        match step {
+            RouteStep::Spread { first, count, .. } => {
+                let station = first + self.chance_of(who).below(u64::from(count)) as u32;
+                self.visit(station, who);
+            }
+            RouteStep::Cross { station, path, size } => {
+                self.cross(station, path, size, who);
+                self.set_alarm(station);
+            }
+            RouteStep::Run { run, last, .. } => self.run_begins(run, last, who),
+            RouteStep::End => self.end(who, false),
+            RouteStep::PassEnd { place } => {
+                self.pass_tokens(place, who);
+                self.end(who, false);
+            }
+            step => return self.turn(step, next, who),
+        }
+        None
     }
 
     /// Does a step of `who` that takes no time and may lead elsewhere than to the `next` one; where it leads, if `who` does
@@ -467,8 +498,10 @@ impl<O: Observer> Simulation<O> {
                 return;
             }
             let entity = &mut self.entities[first];
-            let RouteStep::Take { pool: of, tokens } = self.steps[entity.hop as usize] else {
-                return;
+            let (of, tokens) = match self.steps[entity.hop as usize] {
+                RouteStep::Take { pool, tokens } => (pool, tokens),
+                RouteStep::TakeVisit { pool, .. } => (pool, 1),
+                _ => return,
             };
             debug_assert_eq!(of, number);
             if pool.free < tokens {
@@ -505,7 +538,7 @@ impl<O: Observer> Simulation<O> {
         } else {
             let (served, responded) = (now.since(issued), now.since(due));
             account.tally.depart(now, served, entity.dir, entity.bytes);
-            account.responded += u128::from(responded.0);
+            class.responded += u128::from(responded.0);
             if O::TIMES {
                 account.service.record(served);
                 if due != issued

@@ -176,6 +176,10 @@ fn agree(network: &Network, seed: u64, moments: &[Ps]) -> Vec<usize> {
             assert!(apart.latency(station) == together.latency(station), "{station:?}");
             assert_eq!(apart.crossed(station), plain.crossed(station), "{station:?}");
         }
+        for number in 0..network.pools().len() {
+            let pool = PoolId(number as u32);
+            assert!(apart.waits(pool) == together.waits(pool), "{pool:?}");
+        }
         let mut both = [Vec::new(), Vec::new()];
         apart.under_way(&mut both[0]);
         plain.under_way(&mut both[1]);

@@ -121,10 +121,33 @@ impl Equal {
     /// Removes that I/O; also returns the virtual clock.
     #[inline]
     pub fn leave(&mut self) -> Option<(u32, u128)> {
+        let left = self.take()?;
+        self.divide();
+        Some(left)
+    }
+
+    /// The same; the caller divides again.
+    #[inline]
+    pub fn take(&mut self) -> Option<(u32, u128)> {
         let tag = self.due.pop()?;
         self.present -= 1;
-        self.divide();
         Some((tag.who, self.clock))
+    }
+
+    /// The link offers this rate from the next change on.
+    #[inline]
+    pub fn offer(&mut self, of: u64) {
+        if let SharedCapacity::Link { rate, .. } = &mut self.capacity {
+            *rate = of;
+        }
+    }
+
+    /// Removes all I/Os.
+    pub fn empty(&mut self, each: &mut impl FnMut(Tag)) {
+        self.tags.empty(each);
+        self.due.drain(..).for_each(each);
+        self.present = 0;
+        self.divide();
     }
 
     /// Changes the link's rate, if it is this one.
@@ -165,7 +188,7 @@ impl Equal {
 
     /// Computes each I/O's rate and when the next leaves.
     #[inline]
-    fn divide(&mut self) {
+    pub fn divide(&mut self) {
         self.rate = match self.capacity {
             _ if self.stopped || self.present == 0 => 0,
             SharedCapacity::Servers(servers) => {

@@ -21,14 +21,12 @@ struct FairLink {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct FairFlow {
-    /// Work given to an I/O that was present from the beginning, less what the trunk has given to all alike.
+    /// Work given to an I/O that was present from the beginning.
     clock: u128,
     /// The clock at which the first of them is complete; [`u128::MAX`] where there is none.
     due: u128,
     /// Work given to each I/O per picosecond.
     rate: u64,
-    /// The least rate of the links behind the trunk.
-    narrowest: u64,
     present: u64,
     path: u32,
     /// Scratch: the rate has been found.
@@ -57,13 +55,8 @@ pub struct Fair {
     links: Box<[FairLink]>,
     flows: Box<[FairFlow]>,
     ways: Box<[FlowWay]>,
-    /// Link 0 is crossed by all flows, and each of the others by one: a port of a host before ports of an array.
+    /// Link 0 is crossed by all flows, and each of the others by one.
     star: bool,
-    /// While all share the trunk equally: the work given to each I/O per picosecond, the work given so far, and what the
-    /// first of each flow still lacked when that began.
-    trunk: Option<u64>,
-    given: u128,
-    lacks: Box<[u128]>,
     /// Up to when the clocks have run.
     at: Ps,
     /// When the next I/O is complete.
@@ -81,15 +74,8 @@ impl Fair {
         };
         let flow = |(path, crossed): (u32, &[u16])| {
             let links = crossed.iter().filter_map(local).collect();
-            let flow = FairFlow {
-                clock: 0,
-                due: u128::MAX,
-                rate: 0,
-                narrowest: 0,
-                present: 0,
-                path,
-                settled: false,
-            };
+            let flow =
+                FairFlow { clock: 0, due: u128::MAX, rate: 0, present: 0, path, settled: false };
             (flow, FlowWay { links, tags: Tags::default() })
         };
         let link = |(number, rate): &(u16, u64)| FairLink {
@@ -103,31 +89,52 @@ impl Fair {
         let star = !links.is_empty()
             && crossing(0) == flows.len()
             && (1..links.len()).all(|link| crossing(link as u16) == 1);
-        let mut fair = Fair {
+        Fair {
             flows: flows.into(),
             ways: ways.into(),
             links: links.iter().map(link).collect(),
             star,
-            trunk: None,
-            given: 0,
-            lacks: Box::default(),
             at: Ps::ZERO,
             next: NEVER,
             present: 0,
             stopped: false,
-        };
-        fair.lacks = vec![u128::MAX; fair.flows.len()].into();
-        fair.narrow();
-        fair
+        }
     }
 
-    /// Notes the narrowest link of each flow behind the trunk.
-    fn narrow(&mut self) {
-        for (flow, way) in self.flows.iter_mut().zip(&self.ways) {
+    /// Where one link is crossed by all flows and each of the others by one: its rate, and the least rate behind it of each
+    /// flow. While they are stopped, `None`.
+    pub fn star(&self) -> Option<(u64, Box<[u64]>)> {
+        let narrowest = |way: &FlowWay| {
             let behind = way.links.iter().filter(|link| **link > 0);
-            let rates = behind.map(|link| self.links[usize::from(*link)].rate);
-            flow.narrowest = rates.min().unwrap_or(u64::MAX);
-        }
+            behind.map(|link| self.links[usize::from(*link)].rate).min().unwrap_or(u64::MAX)
+        };
+        let trunk = self.links.first().filter(|_| self.star && !self.stopped)?;
+        Some((trunk.rate, self.ways.iter().map(narrowest).collect()))
+    }
+
+    /// The number of the first link at the station.
+    pub fn first_link(&self) -> u16 {
+        self.links.first().map_or(0, |link| link.number)
+    }
+
+    /// Begins anew at `now`, without I/Os, all clocks at `clock`.
+    pub fn begin(&mut self, now: Ps, clock: u128) {
+        self.at = now;
+        self.flows.iter_mut().for_each(|flow| flow.clock = clock);
+    }
+
+    /// Adds an I/O that is complete when the clock stands at its tag; [`Fair::divide`] follows.
+    pub fn put(&mut self, tag: Tag) {
+        let flow = self.flow_of(tag.path);
+        self.ways[flow].tags.insert(tag);
+        self.flows[flow].present += 1;
+        self.present += 1;
+        self.look(flow);
+    }
+
+    /// The flow of a path.
+    pub fn flow_of(&self, path: u32) -> usize {
+        self.flows.iter().position(|flow| flow.path == path).unwrap_or(0)
     }
 
     /// Preallocates for `present` I/Os of a flow.
@@ -144,28 +151,20 @@ impl Fair {
     /// The virtual clock of a flow at `now`.
     pub fn clock(&mut self, now: Ps, flow: u32) -> u128 {
         self.advance(now);
-        self.clock_of(flow as usize)
+        self.flows[flow as usize].clock
     }
 
-    #[inline]
-    fn clock_of(&self, flow: usize) -> u128 {
-        self.flows[flow].clock + self.given
-    }
-
-    /// Finds what the first of a flow lacks.
+    /// Finds when the first of a flow is complete.
     #[inline]
     fn look(&mut self, flow: usize) {
-        let due = self.ways[flow].due();
-        let of = &mut self.flows[flow];
-        of.due = due;
-        self.lacks[flow] = if of.present > 0 { due.saturating_sub(of.clock) } else { u128::MAX };
+        self.flows[flow].due = self.ways[flow].due();
     }
 
     /// Adds an I/O that asks for the work in its tag; returns its flow's virtual clock.
     pub fn enter(&mut self, now: Ps, flow: u32, mut tag: Tag) -> u128 {
         self.advance(now);
         let flow = flow as usize;
-        let clock = self.clock_of(flow);
+        let clock = self.flows[flow].clock;
         tag.clock += clock;
         self.ways[flow].tags.push(tag);
         self.flows[flow].present += 1;
@@ -184,11 +183,8 @@ impl Fair {
         self.advance(now);
         // Which flow it is nobody can predict, so that all are looked at.
         let mut first = None;
-        for (flow, lacks) in self.flows.iter().zip(&self.lacks).rev() {
-            let complete = match self.trunk {
-                Some(_) => *lacks <= self.given,
-                None => flow.due <= flow.clock,
-            };
+        for flow in self.flows.iter().rev() {
+            let complete = flow.due <= flow.clock;
             first = select_unpredictable(complete, Some(flow.path), first);
         }
         first
@@ -197,7 +193,7 @@ impl Fair {
     /// Removes that I/O; also returns its flow's virtual clock.
     pub fn leave(&mut self, flow: u32) -> Option<(u32, u128)> {
         let flow = flow as usize;
-        let clock = self.clock_of(flow);
+        let clock = self.flows[flow].clock;
         let tag = self.ways[flow].tags.pop_until(clock)?;
         self.flows[flow].present -= 1;
         self.present -= 1;
@@ -211,7 +207,6 @@ impl Fair {
         self.advance(now);
         let Some(link) = self.links.iter_mut().find(|link| link.number == of) else { return };
         link.rate = to;
-        self.narrow();
         self.divide();
     }
 
@@ -226,7 +221,7 @@ impl Fair {
     pub fn each(&mut self, now: Ps, of: &mut impl FnMut(&Tag, u128)) {
         self.advance(now);
         for (flow, way) in self.flows.iter().zip(&self.ways) {
-            way.tags.iter().for_each(|tag| of(tag, flow.clock + self.given));
+            way.tags.iter().for_each(|tag| of(tag, flow.clock));
         }
     }
 
@@ -239,7 +234,7 @@ impl Fair {
         self.flows[number].present -= 1;
         self.present -= 1;
         self.look(number);
-        let removed = (self.flows[number].path, self.clock_of(number));
+        let removed = (self.flows[number].path, self.flows[number].clock);
         self.divide();
         Some(removed)
     }
@@ -251,28 +246,14 @@ impl Fair {
         if span == 0 {
             return;
         }
-        if let Some(rate) = self.trunk {
-            self.given += span * u128::from(rate);
-            return;
-        }
         for flow in self.flows.iter_mut().filter(|flow| flow.present > 0) {
             flow.clock += span * u128::from(flow.rate);
         }
     }
 
     /// Divides the capacity among the I/Os present, and finds when the next leaves.
-    #[inline]
-    fn divide(&mut self) {
-        if self.present == 0 || self.stopped || !self.star || !self.divide_trunk() {
-            self.divide_apart();
-        }
-    }
-
-    /// The same where flows may differ.
-    #[inline(never)]
-    fn divide_apart(&mut self) {
+    pub fn divide(&mut self) {
         self.next = NEVER;
-        self.leave_trunk();
         if self.stopped {
             return self.flows.iter_mut().for_each(|flow| flow.rate = 0);
         }
@@ -289,44 +270,6 @@ impl Fair {
                     self.next = done_at(self.at, left, flow.rate);
                 }
             }
-        }
-    }
-
-    /// Where no link offers less than the trunk, which all I/Os share equally: they have one clock. Whether none does.
-    #[inline]
-    fn divide_trunk(&mut self) -> bool {
-        let trunk = self.links[0].rate;
-        let offer = trunk / self.present;
-        // Which flow is the first nobody can predict, so that all are looked at.
-        let (mut narrow, mut least) = (false, u128::MAX);
-        for (flow, lacks) in self.flows.iter().zip(&self.lacks) {
-            narrow |= flow.narrowest < offer * flow.present;
-            least = select_unpredictable(*lacks < least, *lacks, least);
-        }
-        if narrow {
-            return false;
-        }
-        // As in progressive filling.
-        let rate = if trunk == 0 { 0 } else { offer.max(1) };
-        if self.trunk.replace(rate).is_none() {
-            least = self.enter_trunk();
-        }
-        self.next = done_at(self.at, least.saturating_sub(self.given), rate);
-        true
-    }
-
-    /// From now on all flows have one clock. The least that one of them lacks.
-    #[cold]
-    fn enter_trunk(&mut self) -> u128 {
-        (0..self.flows.len()).for_each(|flow| self.look(flow));
-        self.lacks.iter().copied().min().unwrap_or(u128::MAX)
-    }
-
-    /// From now on each flow has a clock of its own.
-    fn leave_trunk(&mut self) {
-        if self.trunk.take().is_some() {
-            self.flows.iter_mut().for_each(|flow| flow.clock += self.given);
-            self.given = 0;
         }
     }
 
@@ -390,64 +333,5 @@ impl Fair {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clock::Rng;
-
-    /// A trunk of 1000 before links of 300 to 1200, with and without the shortcut: the same rates and the same departures,
-    /// while I/Os come, leave, and rates change.
-    #[test]
-    fn a_trunk_is_divided_as_progressive_filling_does() {
-        let links: Vec<(u16, u64)> = vec![(3, 1000), (4, 300), (6, 999), (7, 1000), (9, 1200)];
-        let paths: [&[u16]; 4] = [&[3, 4], &[3, 6], &[3, 7], &[3, 9]];
-        let fair = || Fair::new(&links, (0..).zip(paths));
-        let (mut short, mut long) = (fair(), fair());
-        assert!(short.star);
-        long.star = false;
-        let mut rng = Rng::keyed(7, &[]);
-        let (mut now, mut arrival, mut taken) = (Ps::ZERO, 0, [0; 2]);
-        for _ in 0..20_000 {
-            let next = short.next();
-            assert_eq!(next, long.next());
-            if next < NEVER && rng.chance(0.52) {
-                now = next;
-                let flow = short.ready(now);
-                assert_eq!(flow, long.ready(now));
-                let flow = flow.expect("one is complete");
-                let who = |left: Option<(u32, u128)>| left.map(|(who, _)| who);
-                assert_eq!(who(short.leave(flow)), who(long.leave(flow)));
-            } else if rng.chance(0.05) {
-                let of = links[rng.below(5) as usize].0;
-                let to = [0, 1, 500, 1000, 1100][rng.below(5) as usize];
-                short.set_rate(now, of, to);
-                long.set_rate(now, of, to);
-            } else {
-                now = now.plus(Ps(rng.below(50))).min(next);
-                let flow = rng.below(4) as u32;
-                let clock = u128::from(rng.below(100_000));
-                let tag = Tag { clock, arrival, path: flow, who: arrival as u32 };
-                arrival += 1;
-                short.enter(now, flow, tag);
-                long.enter(now, flow, tag);
-            }
-            // Once more changes nothing.
-            if short.present > 0 {
-                taken[usize::from(short.divide_trunk())] += 1;
-            }
-            // Clocks of flows without I/Os may differ; what the I/Os have left may not.
-            let mut left = [Vec::new(), Vec::new()];
-            short.each(now, &mut |tag, clock| {
-                left[0].push((tag.who, tag.clock.wrapping_sub(clock)))
-            });
-            long.each(now, &mut |tag, clock| {
-                left[1].push((tag.who, tag.clock.wrapping_sub(clock)))
-            });
-            assert_eq!(left[0], left[1]);
-        }
-        assert!(taken.iter().all(|times| *times > 1000), "{taken:?}");
     }
 }

@@ -10,6 +10,7 @@
 mod equal;
 mod fair;
 mod reduce;
+mod star;
 mod tags;
 
 use super::tournament::Tournament;
@@ -17,6 +18,7 @@ use crate::Ps;
 use crate::statistics::{RunningTally, Tally};
 use equal::{Equal, SharedCapacity};
 use fair::Fair;
+use star::Star;
 use tags::Tag;
 
 /// Work is counted in 1/2^32 ps of a server, or in 1/1024 bytes × ps/s of a link.
@@ -105,7 +107,8 @@ impl PathState {
     /// Counts what was carried up to `clock`; to be called before the number of I/Os changes.
     #[inline]
     fn count_until(&mut self, clock: u128) {
-        self.carried += (clock - self.then) * u128::from(self.present);
+        // Of a path without I/Os the clock may have been set back.
+        self.carried += clock.wrapping_sub(self.then).wrapping_mul(self.present.into());
         self.then = clock;
     }
 }
@@ -114,6 +117,7 @@ impl PathState {
 #[derive(Clone, Debug)]
 enum Partition {
     Equal(Equal),
+    Star(Star),
     Fair(Fair),
 }
 
@@ -123,6 +127,7 @@ impl Partition {
     fn ready(&mut self, now: Ps) -> u32 {
         let path = match self {
             Partition::Equal(equal) => equal.ready(now),
+            Partition::Star(star) => star.ready(now),
             Partition::Fair(fair) => fair.ready(now),
         };
         path.unwrap_or(NO_PATH)
@@ -132,6 +137,7 @@ impl Partition {
     fn next(&self) -> Ps {
         match self {
             Partition::Equal(equal) => equal.next(),
+            Partition::Star(star) => star.next(),
             Partition::Fair(fair) => fair.next(),
         }
     }
@@ -231,7 +237,9 @@ impl Fluid {
                 _ => {
                     let crossed =
                         group.paths.iter().map(|path| (*path, &*self.paths[*path as usize].links));
-                    Partition::Fair(Fair::new(&links, crossed))
+                    let fair = Fair::new(&links, crossed);
+                    let star = if ranges.is_some() { Star::of(fair) } else { Err(fair) };
+                    star.map_or_else(Partition::Fair, Partition::Star)
                 }
             });
         }
@@ -252,6 +260,7 @@ impl Fluid {
         let PathState { part, flow, .. } = self.paths[path as usize];
         match &mut self.parts[part as usize] {
             Partition::Equal(equal) => equal.make_room(present, all as usize),
+            Partition::Star(star) => star.make_room(flow, present, all as usize),
             Partition::Fair(fair) => fair.make_room(flow, present),
         }
     }
@@ -264,6 +273,7 @@ impl Fluid {
         for part in &mut self.parts {
             match part {
                 Partition::Equal(equal) => equal.set_rate(now, link, rate * FRACTION),
+                Partition::Star(star) => star.set_rate(now, link, rate * FRACTION),
                 Partition::Fair(fair) => fair.set_rate(now, link, rate * FRACTION),
             }
         }
@@ -276,6 +286,7 @@ impl Fluid {
         for part in &mut self.parts {
             match part {
                 Partition::Equal(equal) => equal.stop(now, stopped),
+                Partition::Star(star) => star.stop(now, stopped),
                 Partition::Fair(fair) => fair.stop(now, stopped),
             }
         }
@@ -287,6 +298,7 @@ impl Fluid {
         for part in &mut self.parts {
             let removed = match part {
                 Partition::Equal(equal) => equal.remove(now, who),
+                Partition::Star(star) => star.remove(now, who),
                 Partition::Fair(fair) => fair.remove(now, who),
             };
             if let Some((path, clock)) = removed {
@@ -312,9 +324,12 @@ impl Fluid {
             return None;
         }
         let path = &mut self.paths[path as usize];
-        let Partition::Equal(equal) = &mut self.parts[path.part as usize] else { return None };
         let work = u128::from(bytes) * (u128::from(FRACTION) * PS_PER_S);
-        let (left, from, to) = equal.pass_alone(now, work, until)?;
+        let (left, from, to) = match &mut self.parts[path.part as usize] {
+            Partition::Equal(equal) => equal.pass_alone(now, work, until),
+            Partition::Star(star) => star.pass_alone(now, path.flow, work, until),
+            Partition::Fair(_) => None,
+        }?;
         self.arrivals += 1;
         path.count_until(from);
         path.carried += to - from;
@@ -337,6 +352,7 @@ impl Fluid {
         let part = &mut self.parts[path.part as usize];
         let clock = match part {
             Partition::Equal(equal) => equal.enter(now, tag),
+            Partition::Star(star) => star.enter(now, path.flow, tag),
             Partition::Fair(fair) => fair.enter(now, path.flow, tag),
         };
         self.nexts.set(path.part as usize, part.next());
@@ -366,6 +382,7 @@ impl Fluid {
         let part = &mut self.parts[path.part as usize];
         let (who, clock) = match part {
             Partition::Equal(equal) => equal.leave()?,
+            Partition::Star(star) => star.leave(now, path.flow)?,
             Partition::Fair(fair) => fair.leave(path.flow)?,
         };
         self.nexts.set(path.part as usize, part.next());
@@ -402,6 +419,7 @@ impl Fluid {
         for path in &mut self.paths {
             let clock = match &mut self.parts[path.part as usize] {
                 Partition::Equal(equal) => equal.clock(now),
+                Partition::Star(star) => star.clock(now, path.flow),
                 Partition::Fair(fair) => fair.clock(now, path.flow),
             };
             path.count_until(clock);
@@ -421,6 +439,7 @@ impl Fluid {
         for part in &mut self.parts {
             match part {
                 Partition::Equal(equal) => equal.each(now, &mut bytes),
+                Partition::Star(star) => star.each(now, &mut bytes),
                 Partition::Fair(fair) => fair.each(now, &mut bytes),
             }
         }

@@ -27,11 +27,19 @@ impl Tags {
         self.heap.reserve(room);
     }
 
-    /// Adds an I/O.
+    /// Adds an I/O that has arrived after all others.
     #[inline]
     pub fn push(&mut self, tag: Tag) {
         match self.line.back() {
             Some(last) if last.clock > tag.clock => self.heap.push(Reverse(tag)),
+            _ => self.line.push_back(tag),
+        }
+    }
+
+    /// Adds an I/O that may have arrived before others.
+    pub fn insert(&mut self, tag: Tag) {
+        match self.line.back() {
+            Some(last) if *last > tag => self.heap.push(Reverse(tag)),
             _ => self.line.push_back(tag),
         }
     }
@@ -60,6 +68,12 @@ impl Tags {
     /// All of them, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Tag> {
         self.line.iter().chain(self.heap.iter().map(|Reverse(tag)| tag))
+    }
+
+    /// Removes all.
+    pub fn empty(&mut self, each: &mut impl FnMut(Tag)) {
+        self.line.drain(..).for_each(&mut *each);
+        self.heap.drain().for_each(|Reverse(tag)| each(tag));
     }
 
     /// Takes one out.
