@@ -51,6 +51,8 @@ pub struct Apart {
     pub links: Vec<LinksApart>,
     /// I/Os that have left links behind the rest for their sequences.
     pub left: Vec<SimEvent>,
+    /// The same in order.
+    pub ordered: Vec<SimEvent>,
     /// The links are simulated apart now.
     pub open: bool,
     /// For so long nothing in one of them concerns another.

@@ -9,7 +9,7 @@ use super::event::SimEvent;
 use crate::Ps;
 use std::hint::select_unpredictable;
 
-/// Buckets of the ring: two levels of words with a bit for each bucket that is not empty.
+/// Buckets of the ring: words with a bit for each bucket that is not empty.
 const WORDS: usize = 64;
 const BUCKETS: usize = WORDS * 64;
 /// No event.
@@ -41,9 +41,8 @@ pub struct Calendar {
     first: usize,
     first_time: Ps,
     heads: Box<[u16; BUCKETS]>,
-    /// Buckets that are not empty, and words that are not 0.
+    /// Buckets that are not empty.
     used: [u64; WORDS],
-    words: u64,
     places: Box<[Place]>,
     free: u16,
     len: usize,
@@ -65,7 +64,6 @@ impl Calendar {
             first_time: Ps::MAX,
             heads: Box::new([NONE; BUCKETS]),
             used: [0; WORDS],
-            words: 0,
             places: (0..room).map(place).collect(),
             free: if room > 0 { 0 } else { NONE },
             len: 0,
@@ -96,7 +94,7 @@ impl Calendar {
 
     /// Adds an event; false where it does not fit.
     #[inline(never)]
-    pub fn push(&mut self, time: Ps, tie: u64, who: u32) -> bool {
+    pub fn push(&mut self, time: Ps, tie: u64, who: u32, hop: u32) -> bool {
         let bucket = time.0 >> self.shift;
         if self.len == 0 {
             (self.at, self.first) = (bucket, bucket as usize % BUCKETS);
@@ -110,7 +108,6 @@ impl Calendar {
         let mut after = head;
         if head == NONE {
             self.used[bucket / 64] |= 1 << (bucket % 64);
-            self.words |= 1 << (bucket / 64);
             self.heads[bucket] = new;
         } else if !self.is_behind(head, time, tie) {
             self.heads[bucket] = new;
@@ -131,7 +128,7 @@ impl Calendar {
         }
         let place = &mut self.places[usize::from(new)];
         self.free = place.next;
-        *place = Place { event: SimEvent { time, tie, who }, next: after };
+        *place = Place { event: SimEvent { time, tie, who, hop }, next: after };
         self.len += 1;
         let sooner = time < self.first_time;
         self.first = select_unpredictable(sooner, bucket, self.first);
@@ -151,19 +148,16 @@ impl Calendar {
         self.first_time
     }
 
-    /// The first bucket that is not empty from `at` on, if there is one.
+    /// The first bucket that is not empty from `at` on. There is one, and nearly always it is near.
     #[inline]
     fn first_from(&self, at: usize) -> usize {
-        let word = at / 64;
-        let here = self.used[word] & (u64::MAX << (at % 64));
-        if here != 0 {
-            return word * 64 + here.trailing_zeros() as usize;
+        let mut word = at / 64;
+        let mut bits = self.used[word] & (u64::MAX << (at % 64));
+        while bits == 0 {
+            word = (word + 1) % WORDS;
+            bits = self.used[word];
         }
-        // The words behind this one, then those before it, then what of this one is a turn ahead.
-        let behind = self.words & (u64::MAX << word << 1);
-        let words = if behind != 0 { behind } else { self.words };
-        let word = words.trailing_zeros() as usize % WORDS;
-        word * 64 + self.used[word].trailing_zeros() as usize % 64
+        word * 64 + bits.trailing_zeros() as usize
     }
 
     /// The first event.
@@ -175,25 +169,26 @@ impl Calendar {
     /// Removes the first event; there is one.
     #[inline]
     pub fn take_first(&mut self) -> SimEvent {
-        let bucket = self.first;
+        let bucket = self.first % BUCKETS;
         let head = self.heads[bucket];
         let place = &mut self.places[usize::from(head)];
         let Place { event, next } = *place;
         place.next = self.free;
         self.free = head;
         self.heads[bucket] = next;
-        if next == NONE {
-            let word = &mut self.used[bucket / 64];
-            *word &= !(1 << (bucket % 64));
-            self.words &= !(u64::from(*word == 0) << (bucket / 64));
-            self.first = self.first_from(bucket);
-        }
-        self.first_time = match self.len {
-            1 => Ps::MAX,
-            _ => self.places[usize::from(self.heads[self.first])].event.time,
-        };
         self.at = event.time.0 >> self.shift;
         self.len -= 1;
+        let mut first = next;
+        if next == NONE {
+            self.used[bucket / 64] &= !(1 << (bucket % 64));
+            if self.len == 0 {
+                self.first_time = Ps::MAX;
+                return event;
+            }
+            self.first = self.first_from(bucket);
+            first = self.heads[self.first];
+        }
+        self.first_time = self.places[usize::from(first)].event.time;
         event
     }
 

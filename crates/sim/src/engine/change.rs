@@ -51,7 +51,7 @@ impl<O: Observer> Simulation<O> {
                     while let Some(who) = line.pop(&self.entities) {
                         self.stations[station as usize].tally.begin(now);
                         let demand = self.entities[who].demand;
-                        self.schedule(demand, station, who);
+                        self.schedule_end(demand, station, who, self.entities[who].hop);
                     }
                 }
             }

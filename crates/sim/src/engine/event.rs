@@ -24,6 +24,9 @@ pub struct SimEvent {
     pub(super) tie: u64,
     /// What it concerns: an I/O, or a slot of a source.
     pub who: u32,
+    /// Of an I/O in service in a queue, or that comes from links apart: its hop, so that what follows need not wait for
+    /// the table of I/Os.
+    pub(super) hop: u32,
 }
 
 /// The order of events: time, then station, then sequence.
@@ -34,7 +37,13 @@ impl SimEvent {
     #[inline]
     pub fn new(time: Ps, place: u32, sequence: u64, who: u32) -> SimEvent {
         let sequence = sequence & ((1 << SEQUENCE_BITS) - 1);
-        SimEvent { time, tie: u64::from(place) << SEQUENCE_BITS | sequence, who }
+        SimEvent { time, tie: u64::from(place) << SEQUENCE_BITS | sequence, who, hop: 0 }
+    }
+
+    /// The same event of an I/O at this hop.
+    #[inline]
+    pub(super) fn at_hop(self, hop: u32) -> SimEvent {
+        SimEvent { hop, ..self }
     }
 
     /// An event at `place` among events that are all ranked, below [`RANKS`].
@@ -47,13 +56,14 @@ impl SimEvent {
     /// An event of the heap.
     #[inline]
     fn from_heap((time, rest): (u64, u128)) -> SimEvent {
-        SimEvent { time: Ps(time), tie: (rest >> 64) as u64, who: rest as u32 }
+        let (who, hop) = (rest as u32, (rest >> 32) as u32);
+        SimEvent { time: Ps(time), tie: (rest >> 64) as u64, who, hop }
     }
 
     /// What orders events of one moment, and whom it concerns.
     #[inline]
     fn rest(&self) -> u128 {
-        u128::from(self.tie) << 64 | u128::from(self.who)
+        u128::from(self.tie) << 64 | u128::from(self.hop) << 32 | u128::from(self.who)
     }
 
     /// The number of the station; sources and selectors come after all stations.
@@ -132,8 +142,8 @@ impl EventQueue {
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, event: SimEvent) {
-        let SimEvent { time, tie, who } = event;
-        if !self.near.is_open() || !self.near.push(time, tie, who) {
+        let SimEvent { time, tie, who, hop } = event;
+        if !self.near.is_open() || !self.near.push(time, tie, who, hop) {
             self.heap.push(event.time.0, event.rest());
         }
     }

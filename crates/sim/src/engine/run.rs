@@ -123,12 +123,12 @@ impl<O: Observer> Simulation<O> {
     fn dispatch(&mut self, event: SimEvent) {
         let place = event.place();
         match self.stations.get_mut(place as usize).map(|place| &mut place.kind) {
-            Some(Discipline::Queue(_)) => self.served_in_line(place, event.who),
+            Some(Discipline::Queue(_)) => self.served_in_line(place, event.who, event.hop),
             Some(Discipline::Delay(_) | Discipline::Foreseen(_)) => {
                 let hop = self.entities[event.who].hop as usize;
                 if let RouteStep::Run { run, next, .. } = self.steps[hop] {
                     self.run_ends(run, next, event.who);
-                    self.walk(event.who);
+                    self.walk(event.who, next);
                     return self.walk_ready();
                 }
                 self.leave(place, event.who);
@@ -136,7 +136,7 @@ impl<O: Observer> Simulation<O> {
             }
             Some(Discipline::Fluid(fluid)) => {
                 if fluid.apart {
-                    self.go_on_first(event.who);
+                    self.walk(event.who, event.hop + 1);
                 } else if let Some(who) = fluid.leave(event.time) {
                     self.leave(place, who);
                     self.set_alarm(place);
@@ -167,6 +167,14 @@ impl<O: Observer> Simulation<O> {
     #[inline]
     pub(super) fn schedule(&mut self, span: Ps, place: u32, who: u32) {
         self.schedule_at(self.now.plus(span), place, who);
+    }
+
+    /// Adds the end of the service of `who`, which is at `hop`, in a queue.
+    #[inline]
+    pub(super) fn schedule_end(&mut self, span: Ps, place: u32, who: u32, hop: u32) {
+        let event = SimEvent::new(self.now.plus(span), place, self.sequence, who).at_hop(hop);
+        self.pending.push(event);
+        self.sequence += 1;
     }
 
     /// Adds an event of this moment. It need not be queued if it is the only one, and nearly always it is.

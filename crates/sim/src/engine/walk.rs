@@ -13,15 +13,14 @@ impl<O: Observer> Simulation<O> {
     #[inline]
     pub(super) fn walk_ready(&mut self) {
         while let Some(who) = self.ready.pop(&self.entities) {
-            self.walk(who);
+            self.walk(who, self.entities[who].hop);
         }
     }
 
     /// Continues `who`, whose event this is, after its hop, before all other ready I/Os.
     #[inline]
     pub(super) fn go_on_first(&mut self, who: u32) {
-        self.entities[who].hop += 1;
-        self.walk(who);
+        self.walk(who, self.entities[who].hop + 1);
     }
 
     /// Makes `who` ready to continue after its hop.
@@ -33,8 +32,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Starts the hop of `who` and every following one that takes no time, until it comes to rest.
     #[inline]
-    pub(super) fn walk(&mut self, who: u32) {
-        let mut hop = self.entities[who].hop;
+    pub(super) fn walk(&mut self, who: u32, mut hop: u32) {
         let (station, demand) = loop {
             match self.steps[hop as usize] {
                 RouteStep::Visit { station, demand } => break (station, demand),
@@ -191,8 +189,8 @@ impl<O: Observer> Simulation<O> {
         let level = place.tally.level();
         if level.busy + level.blocked < queue.servers {
             place.tally.begin(self.now);
-            let time = queue.service(entity.demand, level.present);
-            self.schedule(time, station, who);
+            let (time, hop) = (queue.service(entity.demand, level.present), entity.hop);
+            self.schedule_end(time, station, who, hop);
         } else {
             queue.wait(&mut self.entities, who);
         }
@@ -244,8 +242,8 @@ impl<O: Observer> Simulation<O> {
                 let level = place.tally.level();
                 if level.busy + level.blocked < queue.servers {
                     place.tally.begin(self.now);
-                    let time = queue.service(entity.demand, level.present);
-                    self.schedule(time, station, who);
+                    let (time, hop) = (queue.service(entity.demand, level.present), entity.hop);
+                    self.schedule_end(time, station, who, hop);
                 } else {
                     queue.wait(&mut self.entities, who);
                 }
@@ -323,12 +321,14 @@ impl<O: Observer> Simulation<O> {
 
     /// A server has finished `who`, which continues, or keeps the server while the next station is full.
     #[inline]
-    pub(super) fn served_in_line(&mut self, station: u32, who: u32) {
-        self.entities[who].hop += 1;
-        if self.doors
-            && let Some(next) = self.closed_door(station, who)
-        {
-            return self.keep(station, next, who);
+    pub(super) fn served_in_line(&mut self, station: u32, who: u32, hop: u32) {
+        let mut hop = hop + 1;
+        if self.doors {
+            self.entities[who].hop = hop;
+            if let Some(next) = self.closed_door(station, who) {
+                return self.keep(station, next, who);
+            }
+            hop = self.entities[who].hop;
         }
         let (now, place) = (self.now, &mut self.stations[station as usize]);
         let Discipline::Queue(queue) = &mut place.kind else { return };
@@ -345,15 +345,16 @@ impl<O: Observer> Simulation<O> {
         let free = level.busy + level.blocked <= queue.servers;
         match if free { queue.call(&self.entities) } else { None } {
             Some(next) => {
-                let time = queue.service(self.entities[next].demand, level.present);
-                self.schedule(time, station, next);
+                let Entity { demand, hop, .. } = self.entities[next];
+                let time = queue.service(demand, level.present);
+                self.schedule_end(time, station, next, hop);
             }
             None => place.tally.end(now),
         }
         if blocked {
             self.admit(station);
         }
-        self.walk(who);
+        self.walk(who, hop);
     }
 
     /// The full station that blocks `who` at `station`, if there is one. Decides the skips before it.
@@ -424,8 +425,9 @@ impl<O: Observer> Simulation<O> {
         }
         let Some(next) = queue.call(&self.entities) else { return false };
         place.tally.begin(self.now);
-        let time = queue.service(self.entities[next].demand, level.present);
-        self.schedule(time, station, next);
+        let Entity { demand, hop, .. } = self.entities[next];
+        let time = queue.service(demand, level.present);
+        self.schedule_end(time, station, next, hop);
         true
     }
 

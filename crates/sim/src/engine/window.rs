@@ -100,7 +100,7 @@ impl<O: Observer> Simulation<O> {
                     self.run_links(number, until)?;
                 }
             }
-            self.begin_runs();
+            self.begin_runs(first, until);
             if self.dispatched - reported >= BETWEEN_REPORTS.into() {
                 reported = self.dispatched;
                 self.report()?;
@@ -198,7 +198,8 @@ impl<O: Observer> Simulation<O> {
         };
         let Some(who) = fluid.leave(self.now) else { return Err(Halt::Livelock(self.now)) };
         self.leave(station, who);
-        let event = SimEvent::new(self.now, station, self.sequence, who);
+        let hop = self.entities[who].hop;
+        let event = SimEvent::new(self.now, station, self.sequence, who).at_hop(hop);
         self.sequence += 1;
         if behind {
             self.apart.left.push(event);
@@ -211,10 +212,10 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// I/Os that have left links behind the rest begin their sequences, in the order in which they left.
-    fn begin_runs(&mut self) {
-        let mut left = std::mem::take(&mut self.apart.left);
-        left.sort_unstable_by_key(SimEvent::key);
-        for event in left.drain(..) {
+    fn begin_runs(&mut self, from: Ps, until: Ps) {
+        let mut ordered = std::mem::take(&mut self.apart.ordered);
+        order(&mut self.apart.left, &mut ordered, from, until);
+        for event in ordered.drain(..) {
             self.now = event.time;
             let entity = &mut self.entities[event.who];
             entity.hop += 1;
@@ -222,8 +223,31 @@ impl<O: Observer> Simulation<O> {
                 self.run_begins(run, last, event.who);
             }
         }
-        self.apart.left = left;
+        self.apart.ordered = ordered;
     }
+}
+
+/// Parts of a window by which events of several links are put in order.
+const PARTS: usize = 256;
+
+/// Moves events of this span to `ordered`, in order: first by parts of the span, and then within them.
+fn order(events: &mut Vec<SimEvent>, ordered: &mut Vec<SimEvent>, from: Ps, until: Ps) {
+    let Some(any) = events.first() else { return };
+    ordered.resize(events.len(), *any);
+    let shift = (until.since(from).0 / PARTS as u64).checked_ilog2().map_or(0, |log| log + 1);
+    let part = |event: &SimEvent| ((event.time.since(from).0 >> shift) as usize).min(PARTS - 1);
+    let mut ends = [0_u32; PARTS];
+    events.iter().for_each(|event| ends[part(event)] += 1);
+    let mut sum = 0;
+    for end in &mut ends {
+        sum += std::mem::replace(end, sum);
+    }
+    for event in events.drain(..) {
+        let place = &mut ends[part(&event)];
+        ordered[*place as usize] = event;
+        *place += 1;
+    }
+    sort(ordered);
 }
 
 /// Sorts events that are nearly sorted: as long as services are equal, I/Os leave a queue in the order in which they came.

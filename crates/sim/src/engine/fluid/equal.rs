@@ -29,6 +29,8 @@ pub struct Equal {
     tags: Tags,
     /// I/Os that are complete at one moment; the next to leave is last.
     due: Vec<Tag>,
+    /// Where only one is, it is still among the others.
+    alone: bool,
     room: usize,
     stopped: bool,
 }
@@ -45,6 +47,7 @@ impl Equal {
             present: 0,
             tags: Tags::default(),
             due: Vec::new(),
+            alone: false,
             room: 0,
             stopped: false,
         }
@@ -106,6 +109,11 @@ impl Equal {
             return None;
         }
         let clock = self.clock(now);
+        let only = self.tags.only_until(clock).filter(|_| self.due.is_empty());
+        self.alone = only.is_some();
+        if let Some(only) = only {
+            return Some(only.path);
+        }
         while let Some(first) = self.tags.pop_until(clock) {
             if self.due.is_empty() {
                 self.due.push(first);
@@ -129,7 +137,8 @@ impl Equal {
     /// The same; the caller divides again.
     #[inline]
     pub fn take(&mut self) -> Option<(u32, u128)> {
-        let tag = self.due.pop()?;
+        let alone = std::mem::take(&mut self.alone);
+        let tag = if alone { self.tags.pop_only() } else { self.due.pop() }?;
         self.present -= 1;
         Some((tag.who, self.clock))
     }
@@ -191,12 +200,11 @@ impl Equal {
     pub fn divide(&mut self) {
         self.rate = match self.capacity {
             _ if self.stopped || self.present == 0 => 0,
+            // With less than one unit each, I/Os would never finish.
+            SharedCapacity::Link { rate, .. } => (rate / self.present).max(u64::from(rate > 0)),
             SharedCapacity::Servers(servers) => {
                 SERVER as u64 * self.present.min(u64::from(servers)) / self.present
             }
-            SharedCapacity::Link { rate: 0, .. } => 0,
-            // With less than one unit each, I/Os would never finish.
-            SharedCapacity::Link { rate, .. } => (rate / self.present).max(1),
         };
         self.next = match self.tags.peek() {
             _ if !self.due.is_empty() => self.at,

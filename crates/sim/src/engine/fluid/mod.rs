@@ -484,7 +484,14 @@ fn done_at(at: Ps, work: u128, rate: u64) -> Ps {
     // Nearly all work fits one word, and dividing two words takes several times as long.
     let span = match u64::try_from(work) {
         Ok(work) => work.div_ceil(rate),
-        Err(_) => u64::try_from(work.div_ceil(u128::from(rate))).unwrap_or(u64::MAX),
+        Err(_) => long_span(work, rate),
     };
     at.plus(Ps(span))
+}
+
+/// How long work takes that does not fit one word.
+#[cold]
+#[inline(never)]
+fn long_span(work: u128, rate: u64) -> u64 {
+    u64::try_from(work.div_ceil(u128::from(rate))).unwrap_or(u64::MAX)
 }

@@ -65,6 +65,23 @@ impl Tags {
         Some(first)
     }
 
+    /// The first if it is the only one that is complete at `clock`; `None` also where that needs a closer look.
+    #[inline]
+    pub fn only_until(&self, clock: u128) -> Option<&Tag> {
+        let first =
+            self.line.front().filter(|first| first.clock <= clock && self.heap.is_empty())?;
+        match self.line.get(1) {
+            Some(second) if second.clock <= clock => None,
+            _ => Some(first),
+        }
+    }
+
+    /// Removes that one.
+    #[inline]
+    pub fn pop_only(&mut self) -> Option<Tag> {
+        self.line.pop_front()
+    }
+
     /// All of them, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Tag> {
         self.line.iter().chain(self.heap.iter().map(|Reverse(tag)| tag))
