@@ -211,53 +211,105 @@ mod tests {
     use super::*;
     use clock::Rng;
 
+    const LINKS: [(u16, u64); 5] = [(3, 1000), (4, 300), (6, 999), (7, 1000), (9, 1200)];
+    const PATHS: [&[u16]; 4] = [&[3, 4], &[3, 6], &[3, 7], &[3, 9]];
+
+    /// The same links as a star and as any links.
+    struct Both {
+        star: Star,
+        fair: Fair,
+        now: Ps,
+        stopped: bool,
+        arrivals: u64,
+    }
+
+    impl Both {
+        fn new() -> Both {
+            let fair = || Fair::new(&LINKS, (0..).zip(PATHS));
+            let (star, fair) = (Star::of(fair()).expect("a star"), fair());
+            Both { star, fair, now: Ps::ZERO, stopped: false, arrivals: 0 }
+        }
+
+        fn leave(&mut self) {
+            let flow = self.star.ready(self.now);
+            assert_eq!(flow, self.fair.ready(self.now));
+            let flow = flow.expect("one is complete");
+            let who = |left: Option<(u32, u128)>| left.map(|(who, _)| who);
+            assert_eq!(who(self.star.leave(self.now, flow)), who(self.fair.leave(flow)));
+        }
+
+        fn enter(&mut self, rng: &mut Rng) {
+            let (flow, arrival) = (rng.below(4) as u32, self.arrivals);
+            let clock = u128::from(rng.below(100_000));
+            let tag = Tag { clock, arrival, path: flow, who: arrival as u32 };
+            self.arrivals += 1;
+            self.star.enter(self.now, flow, tag);
+            self.fair.enter(self.now, flow, tag);
+        }
+
+        /// A link is faster or slower, all stand still or go on, or an I/O is pulled out.
+        fn change(&mut self, rng: &mut Rng, left: &[(u32, u128)]) {
+            let now = self.now;
+            match rng.below(3) {
+                0 => {
+                    let of = LINKS[rng.below(5) as usize].0;
+                    let to = [0, 1, 500, 1000, 1100][rng.below(5) as usize];
+                    self.star.set_rate(now, of, to);
+                    self.fair.set_rate(now, of, to);
+                }
+                1 => {
+                    self.stopped = !self.stopped;
+                    self.star.stop(now, self.stopped);
+                    self.fair.stop(now, self.stopped);
+                }
+                _ if left.is_empty() => {}
+                _ => {
+                    let (who, _) = left[rng.below(left.len() as u64) as usize];
+                    let path = |removed: Option<(u32, u128)>| removed.map(|(path, _)| path);
+                    let removed = path(self.star.remove(now, who));
+                    assert!(removed.is_some() && removed == path(self.fair.remove(now, who)));
+                }
+            }
+        }
+
+        /// What the I/Os have left. The clocks of flows without I/Os may differ.
+        fn left(&mut self) -> Vec<(u32, u128)> {
+            let mut left = [Vec::new(), Vec::new()];
+            let push = |to: &mut Vec<(u32, u128)>, tag: &Tag, clock: u128| {
+                to.push((tag.who, tag.clock.wrapping_sub(clock)));
+            };
+            self.star.each(self.now, &mut |tag, clock| push(&mut left[0], tag, clock));
+            self.fair.each(self.now, &mut |tag, clock| push(&mut left[1], tag, clock));
+            left.iter_mut().for_each(|left| left.sort_unstable());
+            let [ours, theirs] = left;
+            assert_eq!(ours, theirs);
+            ours
+        }
+    }
+
     /// A trunk of 1000 before links of 300 to 1200, as a star and as any links: the same rates and the same departures, while
-    /// I/Os come, leave, and rates change.
+    /// I/Os come and leave, and everything changes.
     #[test]
     fn a_star_is_divided_as_progressive_filling_does() {
-        let links: Vec<(u16, u64)> = vec![(3, 1000), (4, 300), (6, 999), (7, 1000), (9, 1200)];
-        let paths: [&[u16]; 4] = [&[3, 4], &[3, 6], &[3, 7], &[3, 9]];
-        let fair = || Fair::new(&links, (0..).zip(paths));
-        let (mut short, mut long) = (Star::of(fair()).expect("a star"), fair());
         let mut rng = Rng::keyed(7, &[]);
-        let (mut now, mut arrival, mut taken) = (Ps::ZERO, 0, [0; 2]);
-        for step in 0..40_000 {
+        let (mut both, mut taken) = (Both::new(), [0; 2]);
+        let mut left = Vec::new();
+        for step in 0..60_000 {
             // More and more I/Os, then few.
             let leaves = if step % 400 < 100 { 0.45 } else { 0.7 };
-            let next = short.next();
-            assert_eq!(next, long.next());
+            let next = both.star.next();
+            assert_eq!(next, both.fair.next());
             if next < NEVER && rng.chance(leaves) {
-                now = next;
-                let flow = short.ready(now);
-                assert_eq!(flow, long.ready(now));
-                let flow = flow.expect("one is complete");
-                let who = |left: Option<(u32, u128)>| left.map(|(who, _)| who);
-                assert_eq!(who(short.leave(now, flow)), who(long.leave(flow)));
-            } else if rng.chance(0.01) {
-                let of = links[rng.below(5) as usize].0;
-                let to = [0, 1, 500, 1000, 1100][rng.below(5) as usize];
-                short.set_rate(now, of, to);
-                long.set_rate(now, of, to);
+                both.now = next;
+                both.leave();
+            } else if rng.chance(if both.stopped { 0.3 } else { 0.01 }) {
+                both.change(&mut rng, &left);
             } else {
-                now = now.plus(Ps(rng.below(50))).min(next);
-                let flow = rng.below(4) as u32;
-                let clock = u128::from(rng.below(100_000));
-                let tag = Tag { clock, arrival, path: flow, who: arrival as u32 };
-                arrival += 1;
-                short.enter(now, flow, tag);
-                long.enter(now, flow, tag);
+                both.now = both.now.plus(Ps(rng.below(50))).min(next);
+                both.enter(&mut rng);
             }
-            taken[usize::from(short.differ)] += 1;
-            // Clocks of flows without I/Os may differ; what the I/Os have left may not.
-            let mut left = [Vec::new(), Vec::new()];
-            short.each(now, &mut |tag, clock| {
-                left[0].push((tag.who, tag.clock.wrapping_sub(clock)))
-            });
-            long.each(now, &mut |tag, clock| {
-                left[1].push((tag.who, tag.clock.wrapping_sub(clock)))
-            });
-            left.iter_mut().for_each(|left| left.sort_unstable());
-            assert_eq!(left[0], left[1]);
+            taken[usize::from(both.star.differ)] += 1;
+            left = both.left();
         }
         assert!(taken.iter().all(|times| *times > 1000), "{taken:?}");
     }

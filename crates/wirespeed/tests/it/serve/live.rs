@@ -57,7 +57,8 @@ pub fn courses(path: &Path) -> Vec<[f64; 3]> {
 
 #[test]
 fn a_page_that_is_opened_late_has_everything() {
-    let bench = Bench::new(&slow_null("6s"));
+    // Long enough for a machine that stands still for some seconds.
+    let bench = Bench::new(&slow_null("12s"));
     let served = Served::start(&bench, &[]);
     let mut child = run(&bench, "r.wsr", &[]);
     let id = run_of(&served, &child);
