@@ -43,7 +43,8 @@ pub struct Passes {
     tokens: Vec<Box<[(u32, i64)]>>,
 }
 
-/// The places are numbered; the steps are those of all routes.
+/// Puts one step in the place of several where they can be done as one: `steps` are those of all routes, and `entered` those
+/// that are reached from elsewhere than the step before. The places where tokens are counted.
 pub fn shorten(steps: &mut [RouteStep], entered: &BTreeSet<u32>, known: &Foreseeable) -> Passes {
     let from: Vec<RouteStep> = steps.to_vec();
     let always = |at: usize| match from.get(at) {

@@ -3,8 +3,9 @@
 //! Links that can never limit are left out ([`reduce`]), and paths that then share no link with the rest form a
 //! partition of their own. In a partition with one link, all I/Os have the same rate whichever path they take: one
 //! clock says what each has been given (the virtual time of Demers, Keshav and Shenker, 1989), and an arrival or
-//! departure costs the logarithm of the number present ([`equal`]). Elsewhere each path has such a clock, and the rates
-//! are computed again at each change ([`fair`]). Rates and work are integers, so work given and work asked for agree to
+//! departure costs the logarithm of the number present ([`equal`]). So it is with a trunk and links behind it, as long as
+//! none of these is slower than its share ([`star`]). Elsewhere each path has such a clock, and the rates are computed
+//! again at each change ([`fair`]). Rates and work are integers, so work given and work asked for agree to
 //! the last unit, and a link carried exactly the sum of its paths, whether it limits or not.
 
 mod equal;
