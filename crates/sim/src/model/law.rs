@@ -166,8 +166,9 @@ fn exponential(rng: &mut Rng, mean: Ps) -> Ps {
     round(rng.exp_fast() * mean.0 as f64)
 }
 
-/// Rounds to the nearest picosecond; saturates beyond `u64`.
+/// Rounds to the nearest picosecond; saturates at a hundred days.
 #[inline]
 fn round(ps: f64) -> Ps {
-    Ps((ps + 0.5) as u64)
+    // As a signed number: the processor has an instruction for it.
+    Ps((ps + 0.5) as i64 as u64)
 }
