@@ -294,7 +294,10 @@ impl<'a> MeanSolver<'a> {
             }
         }
         for (spot, under_way) in self.under_way.iter_mut().enumerate() {
-            if let SiteKind::Sorted(speeds) = &self.lumped.spots[spot].kind {
+            // Without closed loads there is nothing left, and no pace at which it would be served.
+            if *under_way != 0.0
+                && let SiteKind::Sorted(speeds) = &self.lumped.spots[spot].kind
+            {
                 let gain = gain_of(speeds, closed.busy[spot], closed.present[spot]);
                 *under_way /= gain * gain;
             }
