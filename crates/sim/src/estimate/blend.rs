@@ -7,7 +7,7 @@
 //! customers whose cycles are constant synchronize and stay so, others arrive at random (two moments, as in Whitt's
 //! Queueing Network Analyzer, 1983).
 
-use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
+use super::lumped::{ItemKind, ItemSite, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
 use std::collections::BTreeMap;
 
@@ -121,23 +121,54 @@ impl Visits {
     }
 }
 
+/// How often an I/O of a load comes to each spot: as a read or as a write, and whichever class it is of. By class, the item
+/// with which it comes there most often.
+struct Coming(Vec<BTreeMap<usize, f64>>);
+
+impl Coming {
+    fn of(load: &LumpedLoad) -> Coming {
+        let of_class = |class: &LumpedClass| {
+            let mut most: BTreeMap<usize, f64> = BTreeMap::new();
+            for item in &load.items[class.items.clone()] {
+                for touch in item.touches.iter() {
+                    let of = most.entry(touch.spot).or_default();
+                    *of = of.max(item.visits / touch.spread);
+                }
+            }
+            most
+        };
+        Coming(load.classes.iter().map(of_class).collect())
+    }
+
+    /// The probability that an I/O comes to a spot with this item, or as one of another class.
+    fn with(&self, class: usize, item: &LumpedItem, touch: &ItemSite) -> f64 {
+        let others = self.0.iter().enumerate().filter(|(other, _)| *other != class);
+        let others = others.filter_map(|(_, most)| most.get(&touch.spot));
+        (item.visits / touch.spread + others.sum::<f64>()).min(1.0)
+    }
+}
+
 /// Per spot: half the variability of arrivals plus half that of service; then the same as closed loads see it.
 fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, Vec<f64>) {
     let mut visits = vec![Visits::default(); lumped.spots.len()];
     for (number, load) in lumped.loads.iter().enumerate() {
         let cycle = Cycle::of(load);
         let rate = random.rates[number];
-        for item in load.items.iter().filter(|item| item.visits > 0.0) {
-            for touch in item.touches.iter() {
-                let each = rate * item.visits * load.count / lumped.spots[touch.spot].count;
-                let of = &mut visits[touch.spot];
-                of.all += each;
-                of.first += each * item.time;
-                of.means += each * item.time * item.time;
-                of.second += each * item.time * item.time * (1.0 + item.scv);
-                if load.mix.rate.is_none() {
-                    let comes = (item.visits / touch.spread).min(1.0);
-                    of.closed += each * cycle.varies(rate, comes, sums.rates[touch.spot]);
+        let comes = Coming::of(load);
+        for (class, of_class) in load.classes.iter().enumerate() {
+            let items = load.items[of_class.items.clone()].iter();
+            for item in items.filter(|item| item.visits > 0.0) {
+                for touch in item.touches.iter() {
+                    let each = rate * item.visits * load.count / lumped.spots[touch.spot].count;
+                    let of = &mut visits[touch.spot];
+                    of.all += each;
+                    of.first += each * item.time;
+                    of.means += each * item.time * item.time;
+                    of.second += each * item.time * item.time * (1.0 + item.scv);
+                    if load.mix.rate.is_none() {
+                        let comes = comes.with(class, item, touch);
+                        of.closed += each * cycle.varies(rate, comes, sums.rates[touch.spot]);
+                    }
                 }
             }
         }
