@@ -95,8 +95,9 @@ pub fn carried(
         };
         let stations = |spot: &&usize| !matches!(lumped.spots[**spot].kind, SiteKind::Pool(_));
         let endless = load.locals.iter().filter(stations).any(full);
-        let pools = load.sections.iter().map(|section| &known[&Part::Pool(section.spot)]);
-        let stuck = pools.into_iter().any(|of| of.waiting.is_none());
+        // A section that no I/O enters is not among them.
+        let mut pools = load.sections.iter().filter_map(|of| known.get(&Part::Pool(of.spot)));
+        let stuck = pools.any(|of| of.waiting.is_none());
         // No queue before a limit is that long.
         let slow = load.mix.rate.is_some_and(|due| state.rates[number] < ENDLESS * due);
         let (true, Some(waiting)) = (!endless && !stuck && !slow, all.waiting) else {
@@ -272,16 +273,22 @@ impl<'a> Limits<'a> {
         for (at, item) in load.items.iter().enumerate() {
             if let ItemKind::Tokens(section) = item.kind {
                 let pool = load.sections[section].spot;
-                let taken = self.nesting.taken[&pool] / self.lumped.spots[pool].count;
-                let waiting = known[&Part::Pool(pool)].waiting.unwrap_or(0.0);
+                let (Some(taken), Some(of)) =
+                    (self.nesting.taken.get(&pool), known.get(&Part::Pool(pool)))
+                else {
+                    continue;
+                };
+                let taken = taken / self.lumped.spots[pool].count;
+                let waiting = of.waiting.unwrap_or(0.0);
                 state.stays[number][at] = waiting / taken.max(f64::MIN_POSITIVE);
             }
         }
         // What a limit keeps out is missing within.
         let stays = state.stays[number].clone();
         for (at, item) in load.items.iter().enumerate() {
-            let keeps = item.within.iter().map(|section| {
-                let of = &known[&Part::Pool(load.sections[*section].spot)];
+            let limits = item.within.iter().map(|section| load.sections[*section].spot);
+            let limits = limits.filter_map(|pool| known.get(&Part::Pool(pool)));
+            let keeps = limits.map(|of| {
                 if of.unlimited > 0.0 { (of.inside / of.unlimited).min(1.0) } else { 1.0 }
             });
             let keeps = keeps.fold(1.0, f64::min);

@@ -98,6 +98,40 @@ struct WalkState {
 /// An open section: the pool, the tokens not yet returned, the section's number.
 type OpenSection = (PoolId, u32, u16);
 
+/// The skips of a route that have not ended yet, in the order in which they begin.
+#[derive(Default)]
+struct Skips(Vec<OpenSkip>);
+
+struct OpenSkip {
+    /// The hop at which it ends.
+    end: usize,
+    /// The probability that an I/O skips.
+    skipped: f64,
+    /// The probability that it came to the skip, where no skip that began earlier ends within.
+    before: Option<f64>,
+}
+
+impl Skips {
+    fn begin(&mut self, end: usize, chance: f64, at: &mut WalkState) {
+        let (before, skipped) = (Some(at.chance), at.chance * chance);
+        at.chance *= 1.0 - chance;
+        self.0.push(OpenSkip { end, skipped, before });
+    }
+
+    /// I/Os that skipped up to this hop come to it.
+    fn end(&mut self, number: usize, at: &mut WalkState) {
+        while let Some(last) = self.0.iter().rposition(|skip| skip.end <= number) {
+            let OpenSkip { skipped, before, .. } = self.0.remove(last);
+            let later = &mut self.0[last..];
+            at.chance = match before.filter(|_| later.is_empty()) {
+                Some(before) => before,
+                None => at.chance + skipped,
+            };
+            later.iter_mut().for_each(|skip| skip.before = None);
+        }
+    }
+}
+
 struct Walker<'a> {
     network: &'a Network,
     sites: &'a Sites,
@@ -126,29 +160,20 @@ pub fn walk(network: &Network, sites: &Sites, dir: Dir, io: Averages, route: &[H
 
 impl Walker<'_> {
     fn route(&mut self, at: &mut WalkState, route: &[Hop]) {
-        // Where each skip ends, as a hop's number, and its probability.
-        let mut skips: Vec<(usize, f64)> = Vec::new();
+        let mut skips = Skips::default();
         for (number, hop) in route.iter().enumerate() {
-            while let Some((_, chance)) = skips.pop_if(|(end, _)| *end <= number) {
-                at.chance = chance;
-            }
+            skips.end(number, at);
             match hop {
-                Hop::Skip { chance, hops } => {
-                    skips.push((number + 1 + *hops as usize, at.chance));
-                    at.chance *= 1.0 - chance;
-                }
+                Hop::Skip { chance, hops } => skips.begin(number + 1 + *hops as usize, *chance, at),
                 Hop::SkipHeld { pool, chances, hops } => {
                     self.walk.held.push(self.sites.pool(*pool));
-                    skips.push((number + 1 + *hops as usize, at.chance));
                     let entry = self.io.held * (chances.len() - 1) as f64;
-                    at.chance *= 1.0 - chances[entry as usize];
+                    skips.begin(number + 1 + *hops as usize, chances[entry as usize], at);
                 }
                 hop => self.hop(at, hop),
             }
         }
-        if let Some((_, chance)) = skips.first() {
-            at.chance = *chance;
-        }
+        skips.end(usize::MAX, at);
     }
 
     fn hop(&mut self, at: &mut WalkState, hop: &Hop) {

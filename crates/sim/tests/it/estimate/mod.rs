@@ -4,5 +4,6 @@
 pub mod labs;
 mod limits;
 pub mod properties;
+mod routes;
 mod simulated;
 mod truth;
