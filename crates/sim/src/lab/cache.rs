@@ -7,6 +7,10 @@
 //! the share r·t / (1 + r·t) of the time (V. Martina, M. Garetto and E. Leonardi, *A unified approach to the performance
 //! analysis of caching systems*, INFOCOM 2014). Pure arithmetic.
 //!
+//! Several loads may ask for the same blocks of a volume, each by its own popularity: the rates of a block add up. Uniform
+//! addresses, hot spots and Pareto lie on the volume by address, all from its start. Zipf's popular blocks are scattered,
+//! so that they know nothing of the other loads: these count as one rate that is even over all blocks and keeps as many.
+//!
 //! Blocks of nearly the same popularity are taken together: a skew over 10⁹ blocks is some 900 classes.
 
 use workload::Skew;
@@ -43,46 +47,197 @@ struct BlockClass {
     rate: f64,
 }
 
-/// Sets that share a cache, with how many are equal, and one of them.
+/// Which blocks a cache keeps, and how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeping {
+    /// Those asked for during the characteristic time.
+    Recent,
+    /// Those that became dirty during it.
+    Dirty,
+}
+
+impl Keeping {
+    /// The probability that a block of this rate is there.
+    fn there(self, rate: f64, time: f64) -> f64 {
+        match self {
+            Keeping::Recent => -(-rate * time).exp_m1(),
+            Keeping::Dirty => 1.0 - 1.0 / (1.0 + rate * time),
+        }
+    }
+
+    /// The rate at which that probability is `share`.
+    fn rate(self, share: f64, time: f64) -> f64 {
+        match self {
+            Keeping::Recent => -(-share).ln_1p() / time,
+            Keeping::Dirty => share / (1.0 - share) / time,
+        }
+    }
+}
+
+/// The blocks of a volume, by all loads that ask for them.
+#[derive(Clone, Debug)]
+struct VolumeBlocks {
+    /// By load; those with the same blocks and skew are one.
+    sets: Vec<(BlockSet, Vec<BlockClass>)>,
+    pieces: Vec<Piece>,
+}
+
+/// A piece of a volume.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// Its end.
+    end: f64,
+    bytes: f64,
+    /// Accesses a second of each block by the loads that are not scattered.
+    rate: f64,
+}
+
+impl VolumeBlocks {
+    fn of(loads: &[BlockSet]) -> VolumeBlocks {
+        let mut sets: Vec<BlockSet> = Vec::new();
+        for load in loads {
+            match sets.iter_mut().find(|set| set.is_like(load)) {
+                Some(set) => set.rate += load.rate,
+                None => sets.push(*load),
+            }
+        }
+        let sets: Vec<_> = sets.into_iter().map(|set| (set, set.classes())).collect();
+        let mut ends: Vec<f64> = sets.iter().flat_map(|(set, classes)| set.ends(classes)).collect();
+        ends.sort_unstable_by(f64::total_cmp);
+        ends.dedup_by(|next, last| *next <= *last * (1.0 + 1e-12));
+        let mut pieces = Vec::with_capacity(ends.len());
+        let mut from = 0.0;
+        for end in ends {
+            pieces.push(Piece { end, bytes: end - from, rate: 0.0 });
+            from = end;
+        }
+        let mut all = VolumeBlocks { sets, pieces };
+        let ordered: Vec<usize> =
+            (0..all.sets.len()).filter(|at| !all.sets[*at].0.is_scattered()).collect();
+        for at in ordered {
+            let rates = all.rates(at);
+            all.pieces.iter_mut().zip(rates).for_each(|(piece, rate)| piece.rate += rate);
+        }
+        all
+    }
+
+    /// The rate of each piece's blocks by a load whose popular blocks are not scattered.
+    fn rates(&self, at: usize) -> Vec<f64> {
+        let (set, classes) = &self.sets[at];
+        let ends = set.ends(classes);
+        let mut class = 0;
+        let rate = |piece: &Piece| {
+            while ends.get(class).is_some_and(|end| *end < piece.end * (1.0 - 1e-12)) {
+                class += 1;
+            }
+            classes.get(class).map_or(0.0, |class| class.rate)
+        };
+        self.pieces.iter().map(rate).collect()
+    }
+
+    fn bytes(&self) -> f64 {
+        self.pieces.last().map_or(0.0, |piece| piece.end)
+    }
+
+    /// For each scattered load: its end, and the even rate that keeps as many blocks; nothing for others.
+    fn scattered(&self, keeping: Keeping, time: f64) -> Vec<(f64, f64)> {
+        let even = |(set, classes): &(BlockSet, Vec<BlockClass>)| {
+            if !set.is_scattered() {
+                return (0.0, 0.0);
+            }
+            let blocks = sum(classes, |class| class.blocks);
+            let there = sum(classes, |class| class.blocks * keeping.there(class.rate, time));
+            (blocks * set.bytes, keeping.rate(there / blocks, time))
+        };
+        self.sets.iter().map(even).collect()
+    }
+
+    /// Whether each piece's blocks are there, without those of one load among `scattered`.
+    fn there<'a>(
+        &'a self,
+        keeping: Keeping,
+        time: f64,
+        scattered: &'a [(f64, f64)],
+        without: Option<usize>,
+    ) -> impl Iterator<Item = (&'a Piece, f64)> {
+        self.pieces.iter().map(move |piece| {
+            let of = |(at, (end, rate)): (usize, &(f64, f64))| {
+                let covers = *end >= piece.end * (1.0 - 1e-12) && without != Some(at);
+                if covers { *rate } else { 0.0 }
+            };
+            let rate = piece.rate + scattered.iter().enumerate().map(of).sum::<f64>();
+            (piece, keeping.there(rate, time))
+        })
+    }
+
+    /// Bytes that are there.
+    fn kept(&self, keeping: Keeping, time: f64) -> f64 {
+        let scattered = self.scattered(keeping, time);
+        let pieces = self.there(keeping, time, &scattered, None);
+        pieces.map(|(piece, there)| piece.bytes * there).sum()
+    }
+
+    /// The share of the accesses of a load that find their block there.
+    fn found(&self, set: &BlockSet, keeping: Keeping, time: f64) -> f64 {
+        let Some(at) = self.sets.iter().position(|(known, _)| known.is_like(set)) else {
+            return 0.0;
+        };
+        let scattered = self.scattered(keeping, time);
+        if !set.is_scattered() {
+            let of = self.there(keeping, time, &scattered, None).zip(self.rates(at));
+            let (met, all) = of.fold((0.0, 0.0), |(met, all), ((piece, there), rate)| {
+                (met + piece.bytes * rate * there, all + piece.bytes * rate)
+            });
+            return if all > 0.0 { (met / all).clamp(0.0, 1.0) } else { 0.0 };
+        }
+        let end = scattered[at].0 * (1.0 + 1e-12);
+        let others = self.there(keeping, time, &scattered, Some(at));
+        let others = others.filter(|(piece, _)| piece.end <= end);
+        let (met, all) = others.fold((0.0, 0.0), |(met, all), (piece, there)| {
+            (met + piece.bytes * there, all + piece.bytes)
+        });
+        let even = keeping.rate(met / f64::max(all, f64::MIN_POSITIVE), time);
+        share(&self.sets[at].1, |rate| keeping.there(rate + even, time))
+    }
+}
+
+/// Volumes that share a cache, those that are alike taken together.
+#[derive(Clone, Debug)]
 struct Sharing {
-    all: Vec<(BlockSet, f64, Vec<BlockClass>)>,
-    own: usize,
+    /// With the loads of one of them, and how many there are.
+    all: Vec<(Vec<BlockSet>, f64, VolumeBlocks)>,
 }
 
 impl Sharing {
-    fn of(sets: &[BlockSet], own: usize) -> Sharing {
-        let mut all: Vec<(BlockSet, f64, Vec<BlockClass>)> = Vec::new();
-        for set in sets {
-            match all.iter_mut().find(|(known, ..)| known == set) {
+    fn of<'a>(volumes: impl Iterator<Item = &'a [BlockSet]>) -> Sharing {
+        let mut all: Vec<(Vec<BlockSet>, f64, VolumeBlocks)> = Vec::new();
+        for loads in volumes {
+            match all.iter_mut().find(|(known, ..)| known == loads) {
                 Some((_, count, _)) => *count += 1.0,
-                None => all.push((*set, 1.0, set.classes())),
+                None => all.push((loads.to_vec(), 1.0, VolumeBlocks::of(loads))),
             }
         }
-        let own = all.iter().position(|(set, ..)| *set == sets[own]).unwrap_or(0);
-        Sharing { all, own }
+        Sharing { all }
+    }
+
+    fn volume(&self, loads: &[BlockSet]) -> Option<&VolumeBlocks> {
+        self.all.iter().find(|(known, ..)| known == loads).map(|(.., volume)| volume)
     }
 
     /// Bytes of all blocks.
     fn touched(&self) -> f64 {
-        self.all.iter().map(|(set, count, _)| count * set.blocks * set.bytes).sum()
+        self.all.iter().map(|(_, count, volume)| count * volume.bytes()).sum()
     }
 
-    /// Bytes of the blocks of which there is this share, by their rate.
-    fn bytes(&self, there: impl Fn(f64) -> f64) -> f64 {
-        let of = |(set, count, classes): &(BlockSet, f64, Vec<BlockClass>)| {
-            count * set.bytes * sum(classes, |class| class.blocks * there(class.rate))
-        };
-        self.all.iter().map(of).sum()
-    }
-
-    /// The mean of a figure of the rate over all accesses to the one set.
-    fn share(&self, of: impl Fn(f64) -> f64) -> f64 {
-        share(&self.all[self.own].2, of)
+    /// Bytes of the blocks that are there.
+    fn kept(&self, keeping: Keeping, time: f64) -> f64 {
+        self.all.iter().map(|(_, count, volume)| count * volume.kept(keeping, time)).sum()
     }
 
     /// Times in which almost nothing is asked for twice, and almost everything is.
     fn range(&self) -> (f64, f64) {
-        let classes = || self.all.iter().flat_map(|(.., classes)| classes);
+        let sets = || self.all.iter().flat_map(|(.., volume)| &volume.sets);
+        let classes = || sets().flat_map(|(_, classes)| classes);
         let rates = || classes().map(|class| class.rate).filter(|rate| *rate > 0.0);
         let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
         match most > 0.0 {
@@ -92,48 +247,105 @@ impl Sharing {
     }
 }
 
-/// The hit share of one of some sets in a warm least-recently-used cache of `size` bytes that they share.
-pub fn hits(sets: &[BlockSet], own: usize, size: f64) -> f64 {
-    let sets = Sharing::of(sets, own);
-    if size >= sets.touched() {
-        return 1.0;
-    }
-    let there = |rate: f64, time: f64| -(-rate * time).exp_m1();
-    let (mut low, mut high) = sets.range();
-    for _ in 0..HALVINGS {
-        let middle = (low * high).sqrt();
-        let held = sets.bytes(|rate| there(rate, middle));
-        if held < size { low = middle } else { high = middle }
-    }
-    sets.share(|rate| there(rate, high))
+/// A warm least-recently-used cache that volumes share.
+#[derive(Clone, Debug)]
+pub struct ReadCache {
+    sharing: Sharing,
+    /// How long a block stays that is not asked for again; `None` where all fit.
+    time: Option<f64>,
 }
 
-/// The chance that a write to one of some sets finds its block dirty, for equally spaced shares of a room of `room` bytes
-/// that all of them fill with dirty blocks: from none to full.
-pub fn coalesced(sets: &[BlockSet], own: usize, room: f64) -> Vec<f64> {
-    let sets = Sharing::of(sets, own);
-    let dirty = |rate: f64, time: f64| rate * time / (1.0 + rate * time);
-    let (low, high) = sets.range();
-    let step = (high / low).powf(1.0 / (TIMES - 1) as f64);
-    // By time: bytes that are dirty, and the chance.
-    let mut known = vec![(0.0, 0.0)];
-    for at in 0..TIMES {
-        let time = low * step.powi(at as i32);
-        let bytes = sets.bytes(|rate| dirty(rate, time));
-        known.push((bytes, sets.share(|rate| dirty(rate, time))));
+impl ReadCache {
+    /// Of `size` bytes, for these volumes, each with its loads.
+    pub fn new<'a>(volumes: impl Iterator<Item = &'a [BlockSet]>, size: f64) -> ReadCache {
+        let sharing = Sharing::of(volumes);
+        if size >= sharing.touched() {
+            return ReadCache { sharing, time: None };
+        }
+        let (mut low, mut high) = sharing.range();
+        for _ in 0..HALVINGS {
+            let middle = (low * high).sqrt();
+            let held = sharing.kept(Keeping::Recent, middle);
+            if held < size { low = middle } else { high = middle }
+        }
+        ReadCache { sharing, time: Some(high) }
     }
-    known.push((sets.touched().max(known[TIMES].0), 1.0));
-    let chance = |bytes: f64| {
-        let next = known.partition_point(|(known, _)| *known <= bytes);
-        let Some((above, high)) = known.get(next).copied() else { return 1.0 };
-        let (below, low) = known[next.max(1) - 1];
-        let share = if above > below { (bytes - below) / (above - below) } else { 0.0 };
-        (low + share * (high - low)).clamp(0.0, 1.0)
-    };
-    (0..=SHARES).map(|at| chance(room * at as f64 / SHARES as f64)).collect()
+
+    /// The share of the accesses by one of a volume's loads that it answers.
+    pub fn hits(&self, volume: &[BlockSet], load: &BlockSet) -> f64 {
+        let Some(time) = self.time else { return 1.0 };
+        let volume = self.sharing.volume(volume);
+        volume.map_or(0.0, |volume| volume.found(load, Keeping::Recent, time))
+    }
+}
+
+/// The room for dirty data that volumes share.
+#[derive(Clone, Debug)]
+pub struct DirtyRoom {
+    sharing: Sharing,
+    room: f64,
+    /// Times, and bytes that are dirty after them.
+    times: Vec<(f64, f64)>,
+}
+
+impl DirtyRoom {
+    /// Of `room` bytes, for these volumes, each with the loads that write to it.
+    pub fn new<'a>(volumes: impl Iterator<Item = &'a [BlockSet]>, room: f64) -> DirtyRoom {
+        let sharing = Sharing::of(volumes);
+        let (low, high) = sharing.range();
+        let step = (high / low).powf(1.0 / (TIMES - 1) as f64);
+        let at = |at: usize| low * step.powi(at as i32);
+        let times = (0..TIMES).map(at).map(|time| (time, sharing.kept(Keeping::Dirty, time)));
+        let times = times.collect();
+        DirtyRoom { sharing, room, times }
+    }
+
+    /// The chance that a write by one of a volume's loads finds its block dirty, for equally spaced shares of the room that
+    /// all of them fill with dirty blocks: from none to full.
+    pub fn coalesced(&self, volume: &[BlockSet], load: &BlockSet) -> Vec<f64> {
+        let Some(volume) = self.sharing.volume(volume) else { return vec![0.0, 0.0] };
+        // Bytes that are dirty, and the chance.
+        let mut known = vec![(0.0, 0.0)];
+        let found =
+            |(time, bytes): &(f64, f64)| (*bytes, volume.found(load, Keeping::Dirty, *time));
+        known.extend(self.times.iter().map(found));
+        known.push((self.sharing.touched().max(known[TIMES].0), 1.0));
+        let chance = |bytes: f64| {
+            let next = known.partition_point(|(known, _)| *known <= bytes);
+            let Some((above, high)) = known.get(next).copied() else { return 1.0 };
+            let (below, low) = known[next.max(1) - 1];
+            let share = if above > below { (bytes - below) / (above - below) } else { 0.0 };
+            (low + share * (high - low)).clamp(0.0, 1.0)
+        };
+        (0..=SHARES).map(|at| chance(self.room * at as f64 / SHARES as f64)).collect()
+    }
 }
 
 impl BlockSet {
+    /// Whether another load asks for the same blocks in the same way, however often.
+    fn is_like(&self, other: &BlockSet) -> bool {
+        BlockSet { rate: other.rate, ..*self } == *other
+    }
+
+    /// Whether its popular blocks may be anywhere.
+    fn is_scattered(&self) -> bool {
+        matches!(self.skew, Skew::Zipf(_))
+    }
+
+    /// Where its pieces end on the volume: its classes, or all of it where they are scattered.
+    fn ends(&self, classes: &[BlockClass]) -> Vec<f64> {
+        let mut until = 0.0;
+        let ends = classes.iter().map(|class| {
+            until += class.blocks * self.bytes;
+            until
+        });
+        let ends: Vec<f64> = ends.collect();
+        match self.is_scattered() {
+            true => ends.last().copied().into_iter().collect(),
+            false => ends,
+        }
+    }
+
     /// Its blocks by popularity, the most popular first.
     fn classes(&self) -> Vec<BlockClass> {
         let blocks = self.blocks.max(1.0);
@@ -210,6 +422,18 @@ fn share(classes: &[BlockClass], of: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// The hit share of one of some volumes with a load each.
+    fn hits(sets: &[BlockSet], own: usize, size: f64) -> f64 {
+        let cache = ReadCache::new(sets.iter().map(std::slice::from_ref), size);
+        cache.hits(&sets[own..=own], &sets[own])
+    }
+
+    /// The chances of one of some volumes with a load each.
+    fn coalesced(sets: &[BlockSet], own: usize, room: f64) -> Vec<f64> {
+        let all = DirtyRoom::new(sets.iter().map(std::slice::from_ref), room);
+        all.coalesced(&sets[own..=own], &sets[own])
+    }
+
     /// The hit share in a cache for this share of all blocks.
     fn hit(skew: Skew, share: f64, blocks: f64) -> f64 {
         hits(&[BlockSet { skew, blocks, bytes: 4096.0, rate: 1.0 }], 0, share * blocks * 4096.0)
@@ -271,6 +495,52 @@ mod tests {
         near(hits(&three, 2, 120.0), hits(&one, 0, 120.0), 1e-9);
         let of = coalesced(&three, 1, 150.0).into_iter().zip(coalesced(&one, 0, 150.0));
         of.for_each(|(three, one)| near(three, one, 1e-9));
+    }
+
+    /// What `shared_truth.py` counts where two loads share a cache of blocks of one size: on one volume, or on one each.
+    #[test]
+    fn each_load_has_its_own_hits_in_a_cache_that_it_shares() {
+        for line in include_str!("../../tests/it/lab_storage/shared_truth.txt").lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [one_volume, size, rest @ ..] = &words[..] else { panic!("{line}") };
+            let number = |word: &str| word.parse::<f64>().expect("a number");
+            let of = |at: usize| {
+                let [kind, a, b, blocks, rate] = rest[at..at + 5] else { panic!("{line}") };
+                let skew = match kind {
+                    "uniform" => Skew::Uniform,
+                    "zipf" => Skew::Zipf(number(a)),
+                    "pareto" => Skew::Pareto(number(a)),
+                    "hot-spot" => Skew::HotSpot { accesses: number(a), blocks: number(b) },
+                    _ => panic!("{line}"),
+                };
+                BlockSet { skew, blocks: number(blocks), bytes: 4096.0, rate: number(rate) }
+            };
+            let sets = [of(0), of(5)];
+            let volumes: Vec<&[BlockSet]> = match *one_volume {
+                "one" => vec![&sets],
+                _ => vec![&sets[..1], &sets[1..]],
+            };
+            let cache = ReadCache::new(volumes.iter().copied(), number(size) * 4096.0);
+            for (at, set) in sets.iter().enumerate() {
+                let volume = volumes[at.min(volumes.len() - 1)];
+                let found = cache.hits(volume, set) * 100.0;
+                let expected = number(rest[10 + at]);
+                assert!((found - expected).abs() < 1.0, "{line}: load {at}: {found}");
+            }
+        }
+    }
+
+    /// Writes of two loads to the same 1,000 blocks: with r·t of 3 by the one over all and of 5 more by the other over a
+    /// tenth, 900 blocks are dirty 3/4 of the time and 100 of them 53/54, if the second has a rate ten times as dense.
+    #[test]
+    fn writes_of_two_loads_coalesce_on_the_same_blocks() {
+        let set = |blocks, rate| BlockSet { skew: Skew::Uniform, blocks, bytes: 1.0, rate };
+        let sets = [set(1000.0, 3000.0), set(100.0, 5000.0)];
+        let (cold, hot) = (3.0 / 4.0, 53.0 / 54.0);
+        let dirty = 900.0 * cold + 100.0 * hot;
+        let room = DirtyRoom::new(std::iter::once(&sets[..]), dirty);
+        near(room.coalesced(&sets, &sets[0])[SHARES], dirty / 1000.0, 1e-3);
+        near(room.coalesced(&sets, &sets[1])[SHARES], hot, 1e-3);
     }
 
     /// Uniform writes find as many dirty blocks as there are of all; a skew finds more.

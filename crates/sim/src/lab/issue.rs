@@ -4,6 +4,7 @@ use super::LabError;
 use super::draft::Draft;
 use super::front::{Front, is_sequential_read, mean_size, range, sizes};
 use super::storage::Storage;
+use super::usage::VolumeLoad;
 use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Pool, PoolId, Source};
 use crate::plant::Issuer;
 use clock::Ns;
@@ -90,7 +91,8 @@ impl<'a> Issue<'a, '_> {
                     false => {
                         let mut route = issues.clone();
                         route.append(&mut self.program(*way, &mut thread));
-                        route.append(&mut self.route(*way, (dir, *forced), sizes));
+                        let load = self.storage.load(&self.topology.ways[*way], workload);
+                        route.append(&mut self.route(*way, &load, (dir, *forced), sizes));
                         route
                     }
                 };
@@ -173,10 +175,10 @@ impl<'a> Issue<'a, '_> {
 
     /// One half of a copy, with so many of its blocks at once. A block that is written may be read back.
     fn half(&mut self, way: usize, (dir, most): (Dir, u32), of: &CopyWorkload) -> Vec<Hop> {
-        let mut route = self.passage(way, dir, of);
+        let mut route = self.passage(way, (dir, dir), of);
         if dir == Dir::Write && of.verify {
             route.push(Hop::As { dir: Dir::Read });
-            route.extend(self.passage(way, Dir::Read, of));
+            route.extend(self.passage(way, (dir, Dir::Read), of));
         }
         if of.depth > 1 {
             let pool = self.draft.network().pool(Pool { tokens: most.max(1) });
@@ -186,9 +188,10 @@ impl<'a> Issue<'a, '_> {
         route
     }
 
-    /// One pass of a copy's block, with the work of the file system where files are copied.
-    fn passage(&mut self, way: usize, dir: Dir, of: &CopyWorkload) -> Vec<Hop> {
-        let mut route = self.route(way, (dir, false), &[(of.block, 1.0)]);
+    /// One pass of a block of a copy that asked to read or to write there, with the work of the file system where files are copied.
+    fn passage(&mut self, way: usize, (asked, dir): (Dir, Dir), of: &CopyWorkload) -> Vec<Hop> {
+        let load = self.storage.stream(&self.topology.ways[way], asked, of.block);
+        let mut route = self.route(way, &load, (dir, false), &[(of.block, 1.0)]);
         let software = self.front.software(way).filter(|_| of.files);
         if let Some(work) = software.and_then(|software| software.file_system(self.draft)) {
             // What was read is copied to the program; what it writes is copied before it leaves.
@@ -199,10 +202,16 @@ impl<'a> Issue<'a, '_> {
     }
 
     /// From the guest to the medium and back.
-    fn route(&mut self, way: usize, (dir, fua): (Dir, bool), sizes: &[(u32, f64)]) -> Vec<Hop> {
+    fn route(
+        &mut self,
+        way: usize,
+        load: &VolumeLoad,
+        (dir, fua): (Dir, bool),
+        sizes: &[(u32, f64)],
+    ) -> Vec<Hop> {
         let of = &self.topology.ways[way];
         let approach = self.front.approach(self.topology, way, dir, sizes, self.draft);
-        approach.route(self.storage.behind(self.draft, of, (dir, fua)))
+        approach.route(self.storage.behind(self.draft, of, load, (dir, fua)))
     }
 
     /// Loads that wait for others start when all of these are done.

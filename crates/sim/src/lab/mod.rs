@@ -8,6 +8,7 @@
 
 mod array;
 mod cache;
+mod cached;
 mod crew;
 mod defaults;
 mod disk;
@@ -194,7 +195,8 @@ pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<
     for worker in &workers {
         for way in &worker.targets {
             let way = &topology.ways[*way];
-            storage.ask(way, worker.load.workload, worker.targets.len());
+            let span = (step.warmup.into(), step.measure.into());
+            storage.ask(way, worker.load.workload, worker.targets.len(), span);
         }
     }
     for copier in &copiers {

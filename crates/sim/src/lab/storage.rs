@@ -2,11 +2,13 @@
 //! compiled, and its disks take the whole step's load into account.
 
 use super::array::ArrayStations;
+use super::cached::{CachedVolume, CachedVolumes};
 use super::defaults;
 use super::draft::Draft;
-use super::usage::Usage;
-use super::volume::{BackendHops, CachedVolume, CachedVolumes, VolumeSite, medium};
+use super::usage::{Usage, VolumeLoad, closed_rate, rate};
+use super::volume::{BackendHops, VolumeSite, medium, unhurried};
 use crate::model::Hop;
+use clock::Ns;
 use scenario::topology::{HopId, HopKind, Route, Topology, Way};
 use scenario::{Array, CacheMode, DiskWorkload, Medium, Scenario, VmDisk, Volume};
 use std::borrow::Cow;
@@ -28,9 +30,10 @@ pub struct Storage<'a> {
     /// The disks of each VM and host.
     disks: BTreeMap<&'a str, &'a [VmDisk]>,
     /// By array: the volumes that its cache serves, once the first of its volumes is built.
-    cached: BTreeMap<&'a str, CachedVolumes<'a>>,
+    cached: BTreeMap<&'a str, CachedVolumes>,
     shared: BTreeMap<&'a str, ArrayStations>,
-    built: BTreeMap<&'a str, BackendHops>,
+    /// By volume, for each of its loads.
+    built: BTreeMap<&'a str, Vec<(VolumeLoad, BackendHops)>>,
 }
 
 impl<'a> Storage<'a> {
@@ -62,16 +65,35 @@ impl<'a> Storage<'a> {
         }
     }
 
-    /// A worker issues to this way, one of `targets`. All that is asked is said before the first hops are.
-    pub fn ask(&mut self, way: &'a Way, workload: &DiskWorkload, targets: usize) {
-        let size = self.extent(way, Some(workload)).size;
-        self.usage.entry(&way.volume).or_default().add(workload, targets, size);
+    /// A worker issues to this way, one of `targets`, in a step of this warm-up and measured time. All that is asked is
+    /// said before the first hops are.
+    pub fn ask(&mut self, way: &'a Way, workload: &DiskWorkload, targets: usize, span: (Ns, Ns)) {
+        let rate = rate(&workload.spec, span, self.unhurried(way)) / targets.max(1) as f64;
+        let load = self.load(way, workload);
+        self.usage.entry(&way.volume).or_default().add(load, rate);
     }
 
     /// Adds the load of a copy that reads or writes `bytes` at a time in one stream, with `depth` in flight.
     pub fn ask_stream(&mut self, way: &'a Way, dir: Dir, bytes: u32, depth: u32) {
-        let size = self.extent(way, None).size;
-        self.usage.entry(&way.volume).or_default().add_stream(dir, bytes, depth, size);
+        let rate = closed_rate(depth, self.unhurried(way));
+        let load = self.stream(way, dir, bytes);
+        self.usage.entry(&way.volume).or_default().add(load, rate);
+    }
+
+    /// What a worker asks of the volume behind a way.
+    pub fn load(&self, way: &Way, workload: &DiskWorkload) -> VolumeLoad {
+        VolumeLoad::of(workload, self.extent(way, Some(workload)).size)
+    }
+
+    /// What a stream of a copy asks of it.
+    pub fn stream(&self, way: &Way, dir: Dir, bytes: u32) -> VolumeLoad {
+        VolumeLoad::stream(dir, bytes, self.extent(way, None).size)
+    }
+
+    /// About what an I/O to the volume behind a way takes where nothing else is going on, in seconds.
+    fn unhurried(&self, way: &Way) -> f64 {
+        let array = self.arrays.get(array_of(&way.volume));
+        array.map_or(0.0, |array| unhurried(self.scenario, array, self.volume(&way.volume)))
     }
 
     /// What a worker sees of the volume behind a way.
@@ -104,18 +126,19 @@ impl<'a> Storage<'a> {
         self.volumes.get(&name.split_once('/')?).copied()
     }
 
-    /// The hops of an I/O between the array's port and its return there, over each path of a way.
+    /// The hops of an I/O of a load between the array's port and its return there, over each path of a way.
     pub fn behind(
         &mut self,
         draft: &mut Draft,
         way: &'a Way,
+        load: &VolumeLoad,
         (dir, fua): (Dir, bool),
     ) -> Vec<Vec<Hop>> {
         let array = array_of(&way.volume);
         let first = way.paths.iter().position(|path| self.build(draft, way, array, path));
-        let (Some(shared), Some(behind)) =
-            (self.shared.get(array), self.built.get(way.volume.as_str()))
-        else {
+        let built = self.built.get(way.volume.as_str());
+        let behind = built.and_then(|all| all.iter().find(|(known, _)| known == load));
+        let (Some(shared), Some((_, behind))) = (self.shared.get(array), behind) else {
             return vec![Vec::new(); way.paths.len()];
         };
         let is_controller = |hop: &HopId| self.topology.hop(*hop).kind == HopKind::Controller;
@@ -171,7 +194,6 @@ impl<'a> Storage<'a> {
             disks: of.count,
             is_tape: of.kind == HopKind::TapeDrive,
             usage: self.usage.get(way.volume.as_str()).unwrap_or(&none),
-            own: &way.volume,
             cached,
             size: self.size(draft, way, &of.name),
         };
@@ -180,13 +202,14 @@ impl<'a> Storage<'a> {
         true
     }
 
-    /// The volumes that an array's cache serves, with the step's load on each.
-    fn cached(&self, array: &str) -> CachedVolumes<'a> {
+    /// The volumes that an array's cache serves, with the step's loads on each.
+    fn cached(&self, array: &str) -> CachedVolumes {
         let of_array = self.usage.iter().filter(|(name, _)| array_of(name) == array);
         let all = of_array.map(|(name, usage)| CachedVolume {
-            name,
             mode: self.volume(name).and_then(|volume| volume.cache),
-            usage: usage.clone(),
+            touched: usage.touched,
+            blocks: usage.blocks(false),
+            written: usage.blocks(true),
         });
         CachedVolumes::new(all.filter(|of| of.mode != Some(CacheMode::None)).collect())
     }

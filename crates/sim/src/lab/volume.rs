@@ -1,24 +1,26 @@
 //! What is behind a volume: memory, solid-state disks, rotating disks in RAID groups, a file, a tape drive; and the
 //! effect of the array's cache on it in this step.
 //!
-//! Random reads hit the cache in proportion to how much of the touched data fits. Streams are read ahead: the disks
+//! Each load has its own hops behind the controllers: what share of its I/Os is random and how often these hit the cache is
+//! its own. Stations, links and queue limits are the volume's, which all loads share. Streams are read ahead: the disks
 //! work in the background, a window in front of the reader, so one reader gets the throughput of all disks of the
 //! volume. Between two pieces of a stream the arm may have been elsewhere; how often follows from the streams and the
 //! random I/Os that share the disks. Solid-state disks serve as many I/Os at once as they have channels, up to their
 //! rate.
 
-use super::array::{ArrayStations, constant};
-use super::cache::{BlockSet, coalesced, hits};
+use super::array::{ArrayStations, Cache, Dirty, constant};
+use super::cached::CachedVolumes;
 use super::defaults;
 use super::disk::Disk;
-use super::draft::{Draft, WireDirection};
+use super::draft::{Draft, Wire, WireDirection};
 use super::raid::{DiskWork, mixed, on_disks, parts_of, transfers};
 use super::sheet::Sheet;
-use super::usage::{DirectionMix, Usage};
-use crate::model::{Demand, Hop, Pool, RaidGroup, RaidLevel, Station, StationId, StripeChoice};
+use super::usage::{DirectionMix, Usage, VolumeLoad};
+use crate::model::{
+    Demand, Hop, Law, Pool, PoolId, RaidGroup, RaidLevel, Station, StationId, StripeChoice,
+};
 use scenario::topology::HopId;
 use scenario::{Array, CacheMode, Medium, Scenario, Volume};
-use std::cell::RefCell;
 use workload::{Dir, Skew};
 
 /// Destages in flight per disk.
@@ -27,27 +29,6 @@ const DESTAGE_DEPTH: u32 = 4;
 const PS: f64 = 1e12;
 /// Greatest number of read-ahead pieces in flight per volume.
 const AHEAD_MAX: f64 = 4096.0;
-
-/// A volume that the cache of an array serves.
-#[derive(Clone, Debug)]
-pub struct CachedVolume<'a> {
-    /// Its name as `ARRAY/NAME`.
-    pub name: &'a str,
-    /// How it uses the cache.
-    pub mode: Option<CacheMode>,
-    /// The step's load on it.
-    pub usage: Usage,
-}
-
-/// All volumes that the cache of an array serves, by name, and what was computed of them: many are alike.
-#[derive(Clone, Debug, Default)]
-pub struct CachedVolumes<'a> {
-    all: Vec<CachedVolume<'a>>,
-    /// By the blocks of a volume, and the size of the cache.
-    hits: RefCell<Vec<(BlockSet, f64, f64)>>,
-    /// By the blocks that are written, and the room for dirty data.
-    coalesced: RefCell<Vec<(BlockSet, f64, Vec<f64>)>>,
-}
 
 /// A volume of a step, before it is built.
 #[derive(Clone, Copy, Debug)]
@@ -66,10 +47,8 @@ pub struct VolumeSite<'a> {
     pub is_tape: bool,
     /// The step's load on it.
     pub usage: &'a Usage,
-    /// Its name as `ARRAY/NAME`.
-    pub own: &'a str,
     /// All volumes that the array's cache serves.
-    pub cached: &'a CachedVolumes<'a>,
+    pub cached: &'a CachedVolumes,
     /// Its size in bytes.
     pub size: f64,
 }
@@ -102,15 +81,53 @@ impl BackendHops {
     }
 }
 
-/// The work of a medium for an I/O, without a cache.
+/// What is built of a volume's medium: the same for all of its loads.
+enum Store {
+    /// Every I/O takes these hops.
+    Same(Vec<Hop>),
+    Rotating(Rotating),
+    Flash(Flash),
+}
+
+/// Rotating disks.
+struct Rotating {
+    group: RaidGroup,
+    /// Times to reach a random position, and their mean in seconds.
+    position: Law,
+    positioning: f64,
+    /// Seconds.
+    per_byte: f64,
+    /// Bytes of a stream that are read before the arm may turn to another.
+    ahead: f64,
+}
+
+/// Solid-state disks.
+struct Flash {
+    /// Their channels.
+    group: RaidGroup,
+    /// Seconds of an I/O on a channel.
+    read: f64,
+    write: f64,
+    /// The rates of all disks together.
+    from: Wire,
+    to: Wire,
+}
+
+/// What the loads of a volume share at the cache.
+#[derive(Default)]
+struct CachePools {
+    /// Pieces that are read ahead.
+    ahead: Option<PoolId>,
+    /// Writes of destages.
+    destages: Option<PoolId>,
+}
+
+/// The work of a medium for an I/O of a load, without a cache.
 struct MediumWork {
     random_read: Vec<Hop>,
     stream_read: Vec<Hop>,
     /// Random and sequential, in proportion.
     write: Vec<Hop>,
-    disks: u32,
-    /// Bytes of a stream that are read before the arm may turn to another.
-    ahead: Option<f64>,
 }
 
 /// The medium of a volume: given by the volume, its array, or its array's part.
@@ -120,6 +137,12 @@ pub fn medium(
     array: &Array,
     volume: Option<&Volume>,
 ) -> Medium {
+    let given = given_medium(scenario, array, volume);
+    defaults::medium().or(given).noted(draft, &array.name)
+}
+
+/// The medium of a volume, where it is said.
+fn given_medium(scenario: &Scenario, array: &Array, volume: Option<&Volume>) -> Option<Medium> {
     let said = volume.and_then(|volume| volume.media.clone()).or_else(|| array.media.clone());
     let sheet = Sheet::of(scenario, array.part.as_deref());
     let of_part = || match sheet.word("media")? {
@@ -131,121 +154,168 @@ pub fn medium(
     };
     // A number of disks implies disks.
     let counted = || volume.and_then(|volume| volume.disks).map(|_| Medium::Disk);
-    defaults::medium().or(said.or_else(counted).or_else(of_part)).noted(draft, &array.name)
+    said.or_else(counted).or_else(of_part)
 }
 
-impl<'a> CachedVolumes<'a> {
-    /// `all` are ordered by name.
-    pub fn new(all: Vec<CachedVolume<'a>>) -> CachedVolumes<'a> {
-        CachedVolumes { all, ..CachedVolumes::default() }
-    }
+/// Whether a part is a solid-state disk.
+fn is_flash(sheet: &Sheet) -> bool {
+    ["read_latency", "write_latency", "channels"].iter().any(|figure| sheet.has(figure))
+}
 
-    fn find(&self, name: &str) -> Option<&CachedVolume<'a>> {
-        let at = self.all.binary_search_by(|of| of.name.cmp(name)).ok()?;
-        self.all.get(at)
-    }
-
-    /// The share of a volume's random reads that a cache of `size` bytes answers.
-    fn hit_share(&self, name: &str, size: f64) -> f64 {
-        let Some(blocks) = self.find(name).map(|of| of.usage.blocks(false)) else { return 0.0 };
-        let mut known = self.hits.borrow_mut();
-        if let Some((.., hit)) = known.iter().find(|(of, sized, _)| (of, *sized) == (&blocks, size))
-        {
-            return *hit;
+/// About what an I/O takes on the medium of a volume where nothing else is going on, in seconds: only for the weights of
+/// closed loads beside open ones.
+pub fn unhurried(scenario: &Scenario, array: &Array, volume: Option<&Volume>) -> f64 {
+    let (flash, file) = (90e-6, 50e-6);
+    let rotating = defaults::DISK.seek + defaults::DISK.half_turn;
+    match given_medium(scenario, array, volume) {
+        Some(Medium::Ssd) => flash,
+        Some(Medium::Disk) => rotating,
+        Some(Medium::Part(part)) => {
+            let sheet = Sheet::of(scenario, Some(&part));
+            let time = |figure, value: f64| sheet.time(figure).unwrap_or(value);
+            match is_flash(&sheet) {
+                true => time("read_latency", flash),
+                false => {
+                    time("seek_mean", defaults::DISK.seek)
+                        + time("rotation_half", defaults::DISK.half_turn)
+                }
+            }
         }
-        let sets: Vec<BlockSet> = self.all.iter().map(|of| of.usage.blocks(false)).collect();
-        let own = sets.iter().position(|set| *set == blocks).unwrap_or(0);
-        let hit = hits(&sets, own, size);
-        known.push((blocks, size, hit));
-        hit
-    }
-
-    /// The chances that a write to a volume finds its block dirty, by the share of the room that dirty data fills.
-    fn coalesced(&self, name: &str, room: f64) -> Vec<f64> {
-        let is_written = |of: &&CachedVolume| {
-            of.mode != Some(CacheMode::WriteThrough) && of.usage.writes.weight > 0.0
-        };
-        let own = self.find(name).filter(is_written);
-        let Some(blocks) = own.map(|of| of.usage.blocks(true)) else { return vec![0.0, 0.0] };
-        let mut known = self.coalesced.borrow_mut();
-        if let Some((.., found)) = known.iter().find(|(of, at, _)| (of, *at) == (&blocks, room)) {
-            return found.clone();
-        }
-        let all = self.all.iter().filter(is_written);
-        let sets: Vec<BlockSet> = all.map(|of| of.usage.blocks(true)).collect();
-        let own = sets.iter().position(|set| *set == blocks).unwrap_or(0);
-        let found = coalesced(&sets, own, room);
-        known.push((blocks, room, found.clone()));
-        found
+        Some(Medium::Ram | Medium::File) | None => file,
     }
 }
 
 impl VolumeSite<'_> {
-    /// Adds the volume's medium to the draft and joins it to the array's cache.
+    /// Adds the volume's medium to the draft and joins it to the array's cache: the hops of each of its loads.
     pub fn build(
         &self,
         draft: &mut Draft,
         scenario: &Scenario,
         shared: &ArrayStations,
-    ) -> BackendHops {
+    ) -> Vec<(VolumeLoad, BackendHops)> {
         let store = match self.is_tape {
             true => self.tape(draft, scenario),
             false => self.store(draft, scenario, shared),
         };
         let mode = self.volume.and_then(|volume| volume.cache);
         let cache = shared.cache().filter(|_| mode != Some(CacheMode::None));
+        let loads = self.usage.loads.iter().map(|(load, _)| load.clone());
         let Some(cache) = cache else {
-            let share = self.usage.reads.random();
             let map = self.map(draft);
-            return BackendHops {
-                read: mixed(share, store.random_read, store.stream_read),
-                through: store.write.clone(),
-                write: store.write,
-                flush: map.clone(),
-                map,
+            let of = |load: VolumeLoad| {
+                let work = self.work(draft, shared, &store, &load);
+                let share = load.reads.random();
+                let hops = BackendHops {
+                    read: mixed(share, work.random_read, work.stream_read),
+                    through: work.write.clone(),
+                    write: work.write,
+                    flush: map.clone(),
+                    map: map.clone(),
+                };
+                (load, hops)
             };
+            return loads.map(of).collect();
         };
-        let touched: f64 = self.cached.all.iter().map(|of| of.usage.touched as f64).sum();
-        let fits = cache.size / touched.max(1.0);
+        let pools = self.pools(draft, &store, cache);
+        let of = |load: VolumeLoad| {
+            let work = self.work(draft, shared, &store, &load);
+            let hops = self.behind_cache(draft, cache, &pools, &load, work);
+            (load, hops)
+        };
+        loads.map(of).collect()
+    }
+
+    /// How much more than what is touched the cache holds.
+    fn fits(&self, cache: &Cache) -> f64 {
+        cache.size / self.cached.touched().max(1.0)
+    }
+
+    /// What the volume's loads share at the cache.
+    fn pools(&self, draft: &mut Draft, store: &Store, cache: &Cache) -> CachePools {
+        let disks = match store {
+            Store::Same(_) => 1,
+            Store::Rotating(of) => of.group.disks,
+            Store::Flash(of) => of.group.disks,
+        };
+        let mut pool = |tokens| Some(draft.network().pool(Pool { tokens }));
+        let mut pools = CachePools::default();
+        if self.usage.streams > 0
+            && let Store::Rotating(of) = store
+        {
+            let window = of.ahead * f64::from(self.usage.streams) / self.usage.reads.bytes();
+            pools.ahead = pool(window.ceil().clamp(2.0, AHEAD_MAX) as u32);
+        }
+        if self.dirty(cache).is_some() {
+            pools.destages = pool(disks.saturating_mul(DESTAGE_DEPTH).max(1));
+        }
+        pools
+    }
+
+    /// The cache's room for the volume's dirty data, if it writes back.
+    fn dirty(&self, cache: &Cache) -> Option<Dirty> {
+        let mode = self.volume.and_then(|volume| volume.cache);
+        cache.dirty.filter(|_| mode != Some(CacheMode::WriteThrough))
+    }
+
+    /// The share of a load's random reads that the cache answers, and whether it is given.
+    fn hit_share(&self, draft: &mut Draft, cache: &Cache, load: &VolumeLoad) -> (f64, bool) {
         let given = self.volume.and_then(|volume| volume.hit_share);
         let given = given.map(|share| share.fraction().clamp(0.0, 1.0)).or(cache.hit_share);
-        let reads = &self.usage.reads;
-        let hit = given.unwrap_or_else(|| {
-            let hit = self.cached.hit_share(self.own, cache.size);
-            let reason =
-                "computed: a warm cache that keeps what was used last, by Che's approximation";
-            draft.assume(self.name, "hit_share", units::percent(hit * 100.0), reason);
-            hit
-        });
-        if given.is_none() && fits >= 1.0 && reads.weight > 0.0 && !store.random_read.is_empty() {
+        if let Some(given) = given {
+            return (given, true);
+        }
+        let hit = self.cached.hit_share(self.usage, load, cache.size);
+        let reason = match self.usage.loads.len() {
+            0 | 1 => "computed: a warm cache that keeps what was used last, by Che's approximation",
+            _ => {
+                "computed for one of the volume's loads: a warm cache that keeps what was used last, by Che's approximation"
+            }
+        };
+        draft.assume(self.name, "hit_share", units::percent(hit * 100.0), reason);
+        (hit, false)
+    }
+
+    /// The hops of a load behind an array's cache.
+    fn behind_cache(
+        &self,
+        draft: &mut Draft,
+        cache: &Cache,
+        pools: &CachePools,
+        load: &VolumeLoad,
+        work: MediumWork,
+    ) -> BackendHops {
+        let (hit, given) = self.hit_share(draft, cache, load);
+        let (reads, fits) = (&load.reads, self.fits(cache));
+        if !given && fits >= 1.0 && reads.weight > 0.0 && !work.random_read.is_empty() {
+            let touched = self.cached.touched();
             draft.caution("cached-reads", all_cached(&self.array.name, cache.size, touched));
         }
         // A stream over more than the cache holds finds nothing of its last pass.
-        let stream_hit = given.unwrap_or(if fits >= 1.0 { 1.0 } else { 0.0 });
-        let random = missing(hit, store.random_read);
-        let stream = match store.ahead {
-            Some(ahead) if stream_hit < 1.0 => {
-                let ahead = self.read_ahead(draft, ahead, store.stream_read);
-                missing(stream_hit, ahead)
+        let stream_hit = match given {
+            true => hit,
+            false if fits >= 1.0 => 1.0,
+            false => 0.0,
+        };
+        let random = missing(hit, work.random_read);
+        let stream = match pools.ahead {
+            Some(pool) if stream_hit < 1.0 => {
+                missing(stream_hit, read_ahead(pool, work.stream_read))
             }
-            _ => missing(stream_hit, store.stream_read),
+            _ => missing(stream_hit, work.stream_read),
         };
         let mut read = mixed(reads.random(), random, stream);
         read.push(cache.answer.clone());
-        let (through, map) = (store.write.clone(), vec![cache.answer.clone()]);
+        let (through, map) = (work.write.clone(), vec![cache.answer.clone()]);
         let mut flush = map.clone();
-        let back = cache.dirty.filter(|_| mode != Some(CacheMode::WriteThrough));
-        let write = match back {
-            Some(dirty) => {
-                let tokens = store.disks.saturating_mul(DESTAGE_DEPTH).max(1);
-                let depth = draft.network().pool(Pool { tokens });
-                let chances = self.cached.coalesced(self.own, dirty.room());
-                let mut hops = dirty.store(self.usage.writes.bytes(), depth, &store.write, chances);
+        let write = match (self.dirty(cache), pools.destages) {
+            (Some(dirty), Some(pool)) => {
+                let chances = self.cached.coalesced(self.usage, load, dirty.room());
+                let mut hops = dirty.store(load.writes.bytes(), pool, &work.write, chances);
                 hops.push(cache.answer.clone());
                 flush.splice(0..0, dirty.flush());
                 hops
             }
-            None => store.write,
+            _ => work.write,
         };
         BackendHops { read, write, through, map, flush }
     }
@@ -259,79 +329,90 @@ impl VolumeSite<'_> {
         vec![Hop::visit(draft.station(self.hop, Station::Delay), constant(time))]
     }
 
-    /// Sequential reads by the disks in the background, a window in front of the reader.
-    fn read_ahead(&self, draft: &mut Draft, ahead: f64, mut work: Vec<Hop>) -> Vec<Hop> {
-        let window = ahead * f64::from(self.usage.streams.max(1)) / self.usage.reads.bytes();
-        let tokens = window.ceil().clamp(2.0, AHEAD_MAX) as u32;
-        let pool = draft.network().pool(Pool { tokens });
-        work.push(Hop::Give { pool, tokens: 1 });
-        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: work.into() }]
-    }
-
-    fn store(&self, draft: &mut Draft, scenario: &Scenario, shared: &ArrayStations) -> MediumWork {
+    fn store(&self, draft: &mut Draft, scenario: &Scenario, shared: &ArrayStations) -> Store {
         match medium(draft, scenario, self.array, self.volume) {
-            Medium::Ram => MediumWork::none(),
+            Medium::Ram => Store::Same(Vec::new()),
             Medium::File => {
                 let time = defaults::file_time().noted(draft, self.name);
-                let visit =
-                    vec![Hop::visit(draft.station(self.hop, Station::Delay), constant(time))];
-                MediumWork {
-                    random_read: visit.clone(),
-                    stream_read: visit.clone(),
-                    write: visit,
-                    ..MediumWork::none()
-                }
+                let station = draft.station(self.hop, Station::Delay);
+                Store::Same(vec![Hop::visit(station, constant(time))])
             }
-            Medium::Ssd => self.flash(draft, &Sheet::default(), shared),
+            Medium::Ssd => self.flash(draft, &Sheet::default()),
             Medium::Disk => self.rotating(draft, &Sheet::default(), shared),
             Medium::Part(part) => {
                 let sheet = Sheet::of(scenario, Some(&part));
-                let is_flash = ["read_latency", "write_latency", "channels"];
-                match is_flash.iter().any(|figure| sheet.has(figure)) {
-                    true => self.flash(draft, &sheet, shared),
+                match is_flash(&sheet) {
+                    true => self.flash(draft, &sheet),
                     false => self.rotating(draft, &sheet, shared),
                 }
             }
         }
     }
 
+    /// The work of the medium for a load.
+    fn work(
+        &self,
+        draft: &mut Draft,
+        shared: &ArrayStations,
+        store: &Store,
+        load: &VolumeLoad,
+    ) -> MediumWork {
+        match store {
+            Store::Same(hops) => {
+                let [random_read, stream_read, write] = [0; 3].map(|_| hops.clone());
+                MediumWork { random_read, stream_read, write }
+            }
+            Store::Rotating(of) => self.on_rotating(draft, shared, of, load),
+            Store::Flash(of) => on_flash(draft, shared, of, load),
+        }
+    }
+
     /// Rotating disks.
-    fn rotating(&self, draft: &mut Draft, sheet: &Sheet, shared: &ArrayStations) -> MediumWork {
+    fn rotating(&self, draft: &mut Draft, sheet: &Sheet, shared: &ArrayStations) -> Store {
         let disk = self.disk(draft, sheet);
         let cached = shared.cache().is_some();
         let ahead = defaults::read_ahead(cached).noted(draft, self.name);
         let plan = self.plan(draft);
         let held = self.size / (f64::from(plan.disks) * plan.usable());
         let per_byte = disk.per_byte(held / disk.size);
-        let bytes = overall(&self.usage.reads, &self.usage.writes);
-        let random_share = bytes.1;
+        let (bytes, random_share) = overall(&self.usage.reads, &self.usage.writes);
         let gain = match random_share > 0.0 {
-            true => disk.gain(bytes.0 / parts_of(&plan, bytes.0) * per_byte / random_share),
+            true => disk.gain(bytes / parts_of(&plan, bytes) * per_byte / random_share),
             false => vec![1.0],
         };
         let group = self.stations(draft, plan, Station::Sorted { servers: 1, gain });
         draft.limits(self.hop).servers = Some(group.disks);
-        let position = disk.position();
+        let (position, positioning) = (disk.position(), disk.positioning());
+        Store::Rotating(Rotating { group, position, positioning, per_byte, ahead })
+    }
+
+    /// What a load asks of rotating disks.
+    fn on_rotating(
+        &self,
+        draft: &mut Draft,
+        shared: &ArrayStations,
+        of: &Rotating,
+        load: &VolumeLoad,
+    ) -> MediumWork {
+        let cached = shared.cache().is_some();
+        let per_byte = of.per_byte * PS;
         let work = |mix: &DirectionMix| {
-            let moved = self.usage.interrupted() * (mix.bytes() / ahead).min(1.0);
+            let moved = self.usage.interrupted() * (mix.bytes() / of.ahead).min(1.0);
             DiskWork {
-                random: Demand { time: position.clone(), per_byte: per_byte * PS },
-                sequential: Demand {
-                    time: constant(moved * disk.positioning()),
-                    per_byte: per_byte * PS,
-                },
+                random: Demand { time: of.position.clone(), per_byte },
+                sequential: Demand { time: constant(moved * of.positioning), per_byte },
                 random_share: mix.random(),
                 bytes: mix.bytes(),
                 gathered: cached,
-                choice: self.choice(cached),
+                choice: choice(cached, load),
             }
         };
-        let (reads, writes) = (work(&self.usage.reads), work(&self.usage.writes));
-        MediumWork::new(draft, shared, &group, &reads, &writes, Some(ahead))
+        let (reads, writes) = (work(&load.reads), work(&load.writes));
+        MediumWork::new(draft, shared, &of.group, &reads, &writes)
     }
 
     /// Solid-state disks.
-    fn flash(&self, draft: &mut Draft, sheet: &Sheet, shared: &ArrayStations) -> MediumWork {
+    fn flash(&self, draft: &mut Draft, sheet: &Sheet) -> Store {
         let mut time =
             |figure| defaults::ssd_time(figure).or(sheet.time(figure)).noted(draft, self.name);
         let (read, write) = (time("read_latency"), time("write_latency"));
@@ -341,38 +422,15 @@ impl VolumeSite<'_> {
         let channels = defaults::ssd_channels().or(sheet.count("channels")).noted(draft, self.name);
         let plan = self.plan(draft);
         let group = self.stations(draft, plan, Station::many(channels));
+        draft.limits(self.hop).servers = group.disks.checked_mul(channels);
         let disks = f64::from(group.disks);
         let from = draft.wire(self.hop, WireDirection::Read, read_rate * disks);
         let to = draft.wire(self.hop, WireDirection::Write, write_rate * disks);
-        draft.limits(self.hop).servers = group.disks.checked_mul(channels);
-        let work = |seconds: f64, mix: &DirectionMix| DiskWork {
-            random: Demand::of(constant(seconds)),
-            sequential: Demand::of(constant(seconds)),
-            random_share: mix.random(),
-            bytes: mix.bytes(),
-            gathered: shared.cache().is_some(),
-            choice: self.choice(shared.cache().is_some()),
-        };
-        let (reads, writes) = (work(read, &self.usage.reads), work(write, &self.usage.writes));
-        let mut store = MediumWork::new(draft, shared, &group, &reads, &writes, None);
-        let (_, written) = transfers(&group, &writes);
-        for hops in [&mut store.random_read, &mut store.stream_read] {
-            hops.extend(draft.cross(&[from], 1.0, 0));
-        }
-        store.write.extend(draft.cross(&[to], written, 0));
-        store
-    }
-
-    /// Where random I/Os are: by address. Those that miss a cache under a skew are not where the hot blocks are.
-    fn choice(&self, cached: bool) -> StripeChoice {
-        match cached && self.usage.skew() != Skew::Uniform {
-            true => StripeChoice::Drawn,
-            false => StripeChoice::Addressed,
-        }
+        Store::Flash(Flash { group, read, write, from, to })
     }
 
     /// A tape drive: one I/O at a time, at the drive's rate.
-    fn tape(&self, draft: &mut Draft, scenario: &Scenario) -> MediumWork {
+    fn tape(&self, draft: &mut Draft, scenario: &Scenario) -> Store {
         let sheet = Sheet::of(scenario, self.array.part.as_deref());
         let rate = defaults::tape_rate().or(sheet.rate("drive_rate")).noted(draft, self.name);
         let station = draft.station(self.hop, Station::SINGLE);
@@ -380,13 +438,7 @@ impl VolumeSite<'_> {
         (limits.read_rate, limits.write_rate) = (Some(rate), Some(rate));
         (limits.both_rate, limits.servers) = (Some(rate), Some(1));
         let demand = Demand { time: crate::model::Law::ZERO, per_byte: PS / rate };
-        let visit = vec![Hop::Visit { station, demand }];
-        MediumWork {
-            random_read: visit.clone(),
-            stream_read: visit.clone(),
-            write: visit,
-            ..MediumWork::none()
-        }
+        Store::Same(vec![Hop::Visit { station, demand }])
     }
 
     /// The RAID group of the disks.
@@ -441,6 +493,46 @@ impl VolumeSite<'_> {
     }
 }
 
+/// What a load asks of solid-state disks.
+fn on_flash(
+    draft: &mut Draft,
+    shared: &ArrayStations,
+    of: &Flash,
+    load: &VolumeLoad,
+) -> MediumWork {
+    let gathered = shared.cache().is_some();
+    let work = |seconds: f64, mix: &DirectionMix| DiskWork {
+        random: Demand::of(constant(seconds)),
+        sequential: Demand::of(constant(seconds)),
+        random_share: mix.random(),
+        bytes: mix.bytes(),
+        gathered,
+        choice: choice(gathered, load),
+    };
+    let (reads, writes) = (work(of.read, &load.reads), work(of.write, &load.writes));
+    let mut store = MediumWork::new(draft, shared, &of.group, &reads, &writes);
+    let (_, written) = transfers(&of.group, &writes);
+    for hops in [&mut store.random_read, &mut store.stream_read] {
+        hops.extend(draft.cross(&[of.from], 1.0, 0));
+    }
+    store.write.extend(draft.cross(&[of.to], written, 0));
+    store
+}
+
+/// Where random I/Os of a load are: by address. Those that miss a cache under a skew are not where the hot blocks are.
+fn choice(cached: bool, load: &VolumeLoad) -> StripeChoice {
+    match cached && load.skew != Skew::Uniform {
+        true => StripeChoice::Drawn,
+        false => StripeChoice::Addressed,
+    }
+}
+
+/// Sequential reads by the disks in the background, a window in front of the reader.
+fn read_ahead(pool: PoolId, mut work: Vec<Hop>) -> Vec<Hop> {
+    work.push(Hop::Give { pool, tokens: 1 });
+    vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: work.into() }]
+}
+
 /// The load touches no more than the array's cache holds, so that once it is warm no read reaches a disk.
 fn all_cached(array: &str, cache: f64, touched: f64) -> String {
     let size = |bytes: f64| units::binary_bytes(bytes as u64);
@@ -453,19 +545,12 @@ fn all_cached(array: &str, cache: f64, touched: f64) -> String {
 }
 
 impl MediumWork {
-    /// A medium that takes no time.
-    fn none() -> MediumWork {
-        let (random_read, stream_read, write) = (Vec::new(), Vec::new(), Vec::new());
-        MediumWork { random_read, stream_read, write, disks: 1, ahead: None }
-    }
-
     fn new(
         draft: &mut Draft,
         shared: &ArrayStations,
         group: &RaidGroup,
         reads: &DiskWork,
         writes: &DiskWork,
-        ahead: Option<f64>,
     ) -> MediumWork {
         let mut read = |random_share| {
             let mut hops = on_disks(group, Dir::Read, &DiskWork { random_share, ..reads.clone() });
@@ -477,7 +562,7 @@ impl MediumWork {
         let mut write: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
         write.extend(shared.off_disks(draft, again));
         write.extend(on_disks(group, Dir::Write, writes));
-        MediumWork { random_read, stream_read, write, disks: group.disks, ahead }
+        MediumWork { random_read, stream_read, write }
     }
 }
 

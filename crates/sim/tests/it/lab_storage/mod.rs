@@ -2,6 +2,7 @@
 
 mod caches;
 mod durable;
+mod loads;
 mod raid;
 mod random;
 mod rig;
