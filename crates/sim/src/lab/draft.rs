@@ -235,6 +235,11 @@ impl Draft {
         self.hops[hop.0 as usize].places.push(place);
     }
 
+    /// Counts a hop's traffic at this element, added to that of others like it, instead of at its places.
+    pub fn pass(&mut self, hop: HopId, place: HopElement) {
+        self.hops[hop.0 as usize].passed.push(place);
+    }
+
     /// A transfer over all these wires at once, each once, with `scale` bytes for each of the I/O's and `extra` more;
     /// `None` without wires or bytes.
     pub fn cross(&mut self, wires: &[Wire], scale: f64, extra: u32) -> Option<Hop> {

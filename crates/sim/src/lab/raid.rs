@@ -39,6 +39,8 @@ pub struct DiskWork {
     pub bytes: f64,
     /// A cache gathers sequential writes into full stripes, and writes to idle disks.
     pub gathered: bool,
+    /// What a write reads before has been read elsewhere.
+    pub rewrites: bool,
     /// Where random I/Os are.
     pub choice: StripeChoice,
 }
@@ -52,18 +54,19 @@ pub fn on_disks(group: &RaidGroup, dir: Dir, work: &DiskWork) -> Vec<Hop> {
             vec![Hop::Raid { visit: Arc::new(visit) }]
         }
     };
+    let write = if work.rewrites { RaidAccess::Rewrite } else { RaidAccess::Write };
     let (random, sequential) = match dir {
         Dir::Read => (
             visit(RaidAccess::Read, work.choice, &work.random),
             visit(RaidAccess::Read, StripeChoice::Addressed, &work.sequential),
         ),
         Dir::Write if work.gathered => (
-            visit(RaidAccess::Write, StripeChoice::Idle, &work.random),
+            visit(write, StripeChoice::Idle, &work.random),
             visit(RaidAccess::Gathered, StripeChoice::Idle, &work.sequential),
         ),
         _ => (
-            visit(RaidAccess::Write, work.choice, &work.random),
-            visit(RaidAccess::Write, StripeChoice::Addressed, &work.sequential),
+            visit(write, work.choice, &work.random),
+            visit(write, StripeChoice::Addressed, &work.sequential),
         ),
     };
     mixed(work.random_share, random, sequential)
@@ -71,14 +74,39 @@ pub fn on_disks(group: &RaidGroup, dir: Dir, work: &DiskWork) -> Vec<Hop> {
 
 /// Bytes that the disks read and write for each byte written.
 pub fn transfers(group: &RaidGroup, work: &DiskWork) -> (f64, f64) {
-    let bytes = (work.bytes as u32).max(1);
-    let sequential = if work.gathered { RaidAccess::Gathered } else { RaidAccess::Write };
-    let random = moved(group, RaidAccess::Write, bytes);
-    let sequential = moved(group, sequential, bytes);
+    let random = moved(group, RaidAccess::Write, work.whole_bytes());
+    let sequential = moved(group, work.sequential_write(), work.whole_bytes());
     let mean = |random: f64, sequential: f64| {
         work.random_share * random + (1.0 - work.random_share) * sequential
     };
     (mean(random.0, sequential.0), mean(random.1, sequential.1))
+}
+
+impl DiskWork {
+    fn whole_bytes(&self) -> u32 {
+        (self.bytes as u32).max(1)
+    }
+
+    fn sequential_write(&self) -> RaidAccess {
+        if self.gathered { RaidAccess::Gathered } else { RaidAccess::Write }
+    }
+}
+
+/// The shares of random and of sequential writes that read before they write.
+pub fn read_before(group: &RaidGroup, work: &DiskWork) -> (f64, f64) {
+    let bytes = work.whole_bytes();
+    let share = |access| {
+        over_phases(group, bytes, |offset| {
+            f64::from(u8::from(group.disks > 1 && group.reads_before(access, offset, bytes)))
+        })
+    };
+    (share(RaidAccess::Write), share(work.sequential_write()))
+}
+
+/// The mean of a figure over the positions in a stripe of I/Os of `bytes`.
+fn over_phases(group: &RaidGroup, bytes: u32, of: impl FnMut(u64) -> f64) -> f64 {
+    let all: Vec<f64> = group.phases(u64::from(bytes), PHASES_MAX).map(of).collect();
+    all.iter().sum::<f64>() / all.len().max(1) as f64
 }
 
 /// Disk I/Os that share an I/O of `bytes`, redundancy aside.
@@ -156,6 +184,7 @@ mod tests {
             random_share,
             bytes: kilobytes * 1024.0,
             gathered,
+            rewrites: false,
             choice: StripeChoice::Addressed,
         }
     }

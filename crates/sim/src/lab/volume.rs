@@ -13,12 +13,13 @@ use super::cached::CachedVolumes;
 use super::defaults;
 use super::disk::Disk;
 use super::draft::{Draft, Wire, WireDirection};
-use super::raid::{DiskWork, mixed, on_disks, parts_of, transfers};
+use super::raid::{DiskWork, mixed, on_disks, parts_of, read_before, transfers};
 use super::sheet::Sheet;
 use super::usage::{DirectionMix, Usage, VolumeLoad};
 use crate::model::{
     Demand, Hop, Law, Pool, PoolId, RaidGroup, RaidLevel, Station, StationId, StripeChoice,
 };
+use crate::plant::HopElement;
 use scenario::topology::HopId;
 use scenario::{Array, CacheMode, Medium, Scenario, Volume};
 use workload::{Dir, Skew};
@@ -108,9 +109,16 @@ struct Flash {
     /// Seconds of an I/O on a channel.
     read: f64,
     write: f64,
-    /// The rates of all disks together.
-    from: Wire,
-    to: Wire,
+    lines: FlashLines,
+}
+
+/// What limits the rates of solid-state disks.
+enum FlashLines {
+    /// The two directions of one disk, which its I/Os share fairly.
+    One(Wire, Wire),
+    /// Of several, each has one server a direction: a disk's I/Os do not get the rates of the others. With picoseconds
+    /// per byte.
+    Each([(RaidGroup, f64); 2]),
 }
 
 /// What the loads of a volume share at the cache.
@@ -404,6 +412,7 @@ impl VolumeSite<'_> {
                 random_share: mix.random(),
                 bytes: mix.bytes(),
                 gathered: cached,
+                rewrites: false,
                 choice: choice(cached, load),
             }
         };
@@ -423,10 +432,33 @@ impl VolumeSite<'_> {
         let plan = self.plan(draft);
         let group = self.stations(draft, plan, Station::many(channels));
         draft.limits(self.hop).servers = group.disks.checked_mul(channels);
-        let disks = f64::from(group.disks);
-        let from = draft.wire(self.hop, WireDirection::Read, read_rate * disks);
-        let to = draft.wire(self.hop, WireDirection::Write, write_rate * disks);
-        Store::Flash(Flash { group, read, write, from, to })
+        let lines = match group.disks {
+            1 => FlashLines::One(
+                draft.wire(self.hop, WireDirection::Read, read_rate),
+                draft.wire(self.hop, WireDirection::Write, write_rate),
+            ),
+            _ => {
+                let each = [read_rate, write_rate]
+                    .map(|rate| (self.stations(draft, plan, Station::SINGLE), PS / rate));
+                self.count_on(draft, each.map(|(group, _)| group));
+                // What is read to be written is counted as written, so that a group with parity has no such limit.
+                if !plan.reads_to_write() {
+                    let limits = draft.limits(self.hop);
+                    let all = |rate: f64| Some(rate * f64::from(group.disks));
+                    (limits.read_rate, limits.write_rate) = (all(read_rate), all(write_rate));
+                }
+                FlashLines::Each(each)
+            }
+        };
+        Store::Flash(Flash { group, read, write, lines })
+    }
+
+    /// An I/O passes a channel of a disk and then its line, where it is counted.
+    fn count_on(&self, draft: &mut Draft, lines: [RaidGroup; 2]) {
+        for group in lines {
+            let stations = (0..group.disks).map(|disk| StationId(group.first.0 + disk));
+            stations.for_each(|id| draft.pass(self.hop, HopElement::Station(id)));
+        }
     }
 
     /// A tape drive: one I/O at a time, at the drive's rate.
@@ -493,7 +525,8 @@ impl VolumeSite<'_> {
     }
 }
 
-/// What a load asks of solid-state disks.
+/// What a load asks of solid-state disks. A read before a write takes the time of a read: of I/Os that read before they
+/// write, each of the two halves takes the mean of both times.
 fn on_flash(
     draft: &mut Draft,
     shared: &ArrayStations,
@@ -501,21 +534,43 @@ fn on_flash(
     load: &VolumeLoad,
 ) -> MediumWork {
     let gathered = shared.cache().is_some();
-    let work = |seconds: f64, mix: &DirectionMix| DiskWork {
-        random: Demand::of(constant(seconds)),
-        sequential: Demand::of(constant(seconds)),
+    let work = |mix: &DirectionMix| DiskWork {
+        random: Demand::of(constant(of.read)),
+        sequential: Demand::of(constant(of.read)),
         random_share: mix.random(),
         bytes: mix.bytes(),
         gathered,
+        rewrites: false,
         choice: choice(gathered, load),
     };
-    let (reads, writes) = (work(of.read, &load.reads), work(of.write, &load.writes));
+    let (reads, mut writes) = (work(&load.reads), work(&load.writes));
+    let before = read_before(&of.group, &writes);
+    let half = |before: f64| constant((of.write + before * of.read) / (1.0 + before));
+    (writes.random, writes.sequential) = (Demand::of(half(before.0)), Demand::of(half(before.1)));
     let mut store = MediumWork::new(draft, shared, &of.group, &reads, &writes);
-    let (_, written) = transfers(&of.group, &writes);
-    for hops in [&mut store.random_read, &mut store.stream_read] {
-        hops.extend(draft.cross(&[of.from], 1.0, 0));
+    match &of.lines {
+        FlashLines::One(from, to) => {
+            for hops in [&mut store.random_read, &mut store.stream_read] {
+                hops.extend(draft.cross(&[*from], 1.0, 0));
+            }
+            store.write.extend(draft.cross(&[*to], 1.0, 0));
+        }
+        FlashLines::Each([(from, read), (to, write)]) => {
+            let moved = |work: &DiskWork, per_byte: f64, random_share: f64| {
+                let demand = Demand { time: Law::ZERO, per_byte };
+                let (random, sequential) = (demand.clone(), demand);
+                DiskWork { random, sequential, random_share, rewrites: true, ..work.clone() }
+            };
+            let of_reads = |share| on_disks(from, Dir::Read, &moved(&reads, *read, share));
+            store.random_read.extend(of_reads(1.0));
+            store.stream_read.extend(of_reads(0.0));
+            let share = writes.random_share;
+            let again = share * before.0 + (1.0 - share) * before.1;
+            let old = on_disks(from, Dir::Write, &moved(&writes, *read, 1.0));
+            store.write.extend(mixed(again, old, Vec::new()));
+            store.write.extend(on_disks(to, Dir::Write, &moved(&writes, *write, share)));
+        }
     }
-    store.write.extend(draft.cross(&[of.to], written, 0));
     store
 }
 

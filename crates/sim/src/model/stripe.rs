@@ -42,6 +42,8 @@ pub enum RaidAccess {
     Read,
     /// Writes; a part of a stripe with parity is read before.
     Write,
+    /// Writes to the same disks, of which a part of a stripe with parity has been read before.
+    Rewrite,
     /// Writes what a cache gathers into whole stripes: nothing is read.
     Gathered,
 }
@@ -229,6 +231,11 @@ impl RaidGroup {
             raid => units + stripes * u64::from(raid.parities()),
         };
         parts.min(u64::from(self.disks)) as u32
+    }
+
+    /// Whether some I/Os must read before they write: there is parity.
+    pub fn reads_to_write(&self) -> bool {
+        self.raid.parities() > 0
     }
 
     /// Whether an I/O must read before it writes: its first and its last stripe are written in part.

@@ -25,7 +25,7 @@ pub(super) struct HopReader {
 struct HopPlaces {
     kind: HopKind,
     places: Vec<HopElement>,
-    /// Where its traffic is counted instead.
+    /// Where its traffic is counted instead; of disks these are lines to each, first all for reads and then all for writes.
     passed: Vec<HopElement>,
     /// Which of its places are the wires of its data: of reads, of writes.
     wires: [Option<usize>; 2],
@@ -72,17 +72,19 @@ fn is_disk(place: &HopElement) -> bool {
 }
 
 /// Seconds for which all that a hop has was at work: those of its busiest place. Of a group of disks the mean counts, since an
-/// I/O takes whichever disk has its address.
-fn busy(kind: HopKind, places: &[HopElement], seen: &[ElementCounts]) -> Option<f64> {
+/// I/O takes whichever disk has its address; and where disks have lines, that of the busiest of the three.
+fn busy(hop: &HopPlaces, seen: &[ElementCounts]) -> Option<f64> {
+    let (kind, places) = (hop.kind, &hop.places);
     let most = |of: &mut dyn Iterator<Item = f64>| of.reduce(f64::max);
     let serving = || places.iter().zip(seen).filter(|(_, s)| s.serves);
     if kind != HopKind::Disks {
         return most(&mut serving().map(|(_, s)| s.busy));
     }
     let disks: Vec<f64> = serving().filter(|(p, _)| is_disk(p)).map(|(_, s)| s.busy).collect();
-    let mean = disks.iter().sum::<f64>() / disks.len() as f64;
+    let each = if hop.passed.is_empty() { disks.len() } else { hop.passed.len() / 2 };
+    let means = disks.chunks(each.max(1)).map(|of| of.iter().sum::<f64>() / of.len() as f64);
     let wires = serving().filter(|(place, _)| !is_disk(place)).map(|(_, s)| s.busy);
-    most(&mut wires.chain((!disks.is_empty()).then_some(mean)))
+    most(&mut wires.chain(means))
 }
 
 /// The counters of a hop over `span` seconds: what its places have seen, and those that it passed.
@@ -119,7 +121,7 @@ fn readings(
         (CounterId::ReadTime, sum(|s| s.stayed[0]) * 1e9),
         (CounterId::WriteTime, sum(|s| s.stayed[1]) * 1e9),
     ];
-    if let Some(busy) = busy(kind, places, seen) {
+    if let Some(busy) = busy(hop, seen) {
         all.push((CounterId::Busy, busy.min(span) * 1e9));
     }
     all.push((CounterId::QueueDepthMean, sum(|s| s.present) / span));

@@ -2,6 +2,7 @@
 
 mod caches;
 mod durable;
+mod flash;
 mod loads;
 mod raid;
 mod random;

@@ -176,7 +176,7 @@ impl Seen {
         f64::from(self.counts.pools[pool].level.busy) / f64::from(tokens)
     }
 
-    /// Visits a second of all elements of a hop.
+    /// Visits a second of all elements of a hop, or of those where its traffic is counted.
     pub fn visits(&self, hop: &str) -> f64 {
         let hop = self.plant.hops.iter().find(|known| known.name == hop).expect("a hop");
         let of = |place: &sim::plant::HopElement| match place {
@@ -185,6 +185,7 @@ impl Seen {
             }
             _ => 0.0,
         };
-        hop.places.iter().map(of).sum::<f64>() / self.seconds
+        let counted = if hop.passed.is_empty() { &hop.places } else { &hop.passed };
+        counted.iter().map(of).sum::<f64>() / self.seconds
     }
 }
