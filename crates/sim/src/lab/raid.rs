@@ -18,6 +18,7 @@ const PHASES_MAX: u64 = 64;
 impl From<scenario::Raid> for RaidLevel {
     fn from(said: scenario::Raid) -> RaidLevel {
         match said {
+            // Of several disks one after the other each is a unit.
             scenario::Raid::None | scenario::Raid::Raid0 => RaidLevel::Striped,
             scenario::Raid::Raid1 | scenario::Raid::Raid10 => RaidLevel::Mirrored,
             scenario::Raid::Raid5 => RaidLevel::Parity,

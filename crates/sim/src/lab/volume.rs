@@ -380,7 +380,7 @@ impl VolumeSite<'_> {
         let disk = self.disk(draft, sheet);
         let cached = shared.cache().is_some();
         let ahead = defaults::read_ahead(cached).noted(draft, self.name);
-        let plan = self.plan(draft);
+        let plan = self.plan(draft, Some(disk.size));
         let held = self.size / (f64::from(plan.disks) * plan.usable());
         let per_byte = disk.per_byte(held / disk.size);
         let (bytes, random_share) = overall(&self.usage.reads, &self.usage.writes);
@@ -429,7 +429,7 @@ impl VolumeSite<'_> {
             |figure| defaults::ssd_rate(figure).or(sheet.rate(figure)).noted(draft, self.name);
         let (read_rate, write_rate) = (rate("read_rate"), rate("write_rate"));
         let channels = defaults::ssd_channels().or(sheet.count("channels")).noted(draft, self.name);
-        let plan = self.plan(draft);
+        let plan = self.plan(draft, sheet.bytes("size").map(|size| size as f64));
         let group = self.stations(draft, plan, Station::many(channels));
         draft.limits(self.hop).servers = group.disks.checked_mul(channels);
         let lines = match group.disks {
@@ -473,10 +473,14 @@ impl VolumeSite<'_> {
         Store::Same(vec![Hop::Visit { station, demand }])
     }
 
-    /// The RAID group of the disks.
-    fn plan(&self, draft: &mut Draft) -> RaidGroup {
+    /// The RAID group of the disks, of which each has this capacity if it is known.
+    fn plan(&self, draft: &mut Draft, capacity: Option<f64>) -> RaidGroup {
         let disks = self.disks.max(1);
         let luns = self.volume.and_then(|volume| volume.luns).unwrap_or(1).clamp(1, disks);
+        let none = self.volume.and_then(|volume| volume.raid) == Some(scenario::Raid::None);
+        if none && luns == 1 && disks > 1 {
+            return self.in_a_row(draft, capacity);
+        }
         let width = (disks / luns).max(1);
         let said = self.volume.and_then(|volume| volume.raid).map(RaidLevel::from);
         let raid = match said {
@@ -489,6 +493,23 @@ impl VolumeSite<'_> {
             _ => (defaults::stripe_unit().noted(draft, self.name) as u64).max(1),
         };
         RaidGroup { first: StationId(0), disks, width, raid: raid.within(width), unit }
+    }
+
+    /// Disks one after the other: those of them that the load touches, each as one unit of a stripe. A disk is full before
+    /// the next is used; where its capacity is not known, each has its part of the volume.
+    fn in_a_row(&self, draft: &mut Draft, capacity: Option<f64>) -> RaidGroup {
+        let most = self.disks.max(1);
+        let unit = capacity.unwrap_or(0.0).max(self.size / f64::from(most)).max(1.0).ceil();
+        let touched = self.usage.touched as f64;
+        let disks = ((touched / unit).ceil() as u32).clamp(1, most);
+        if disks > 1 {
+            draft.note(format!(
+                "{}: the load is on {disks} of its disks, one after the other; the estimate takes these for evenly used",
+                self.name
+            ));
+        }
+        let unit = if disks == 1 { u64::MAX } else { unit as u64 };
+        RaidGroup { first: StationId(0), disks, width: disks, raid: RaidLevel::Striped, unit }
     }
 
     /// A station for each disk of a group.

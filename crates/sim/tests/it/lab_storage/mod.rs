@@ -84,6 +84,30 @@ fn groups_pay_their_penalties() {
     near(iops(&disks("raid-6", 6), 6, WRITES, 512), 6.0 * gained / 6.0, 0.05);
 }
 
+/// Without RAID a disk is full before the next is used: of four disks of 450 GB a volume of 100 GB is on the first. A load
+/// over 900 GB is on two of them.
+#[test]
+fn disks_without_raid_follow_one_another() {
+    let row = "media = \"disk-15k\"\nraid = \"none\"\ndisks = 4";
+    near(iops(row, 4, READS, 33), 1.0 / (5.3e-3 * 0.475 + 5e-5), 0.02);
+    let figures = |keys: &str, work: &str| {
+        let lab = array(&[], keys);
+        let rig = Rig { lab: &lab, work, disks: 4, ..Rig::default() };
+        (rig.run().iops(), sim::estimate::estimate(&rig.plant()).iops)
+    };
+    // At the rate of the outer tracks of one disk.
+    let stream = work("block = \"256KiB\"\nread = 100\nrandom = 0\ndepth = 16");
+    let (simulated, estimated) = figures(&volume(row), &stream);
+    near(simulated, 196.3e6 / 262_144.0, 0.01);
+    near(estimated, 196.3e6 / 262_144.0, 0.02);
+    // Two disks that are always busy, in transfers as far inside as they go: 8 KiB in 50 us.
+    let many = work(&format!("{READS}depth = 512"));
+    let (simulated, estimated) = figures(&volume(row).replace("100GB", "900GB"), &many);
+    let one = 1.0 / (5.3e-3 * 0.475 + 5e-5);
+    near(simulated, 2.0 * one, 0.03);
+    near(estimated, 2.0 * one, 0.03);
+}
+
 /// LABS: "spindles alone give about 180,000": 960 disks that are always busy with one I/O, without reordering.
 #[test]
 fn nine_hundred_and_sixty_spindles() {
