@@ -221,19 +221,25 @@ impl Dirty {
     }
 
     /// A write of mean size `bytes` that continues as soon as there is room, and is destaged by `work` in the
-    /// background, with at most `depth` destages in flight. `chances` are those that its block is dirty already, so that
+    /// background, with so many tokens of a pool that limits what is in flight. `chances` are those that its block is dirty already, so that
     /// it needs no room, for equally spaced shares of the room that are in use.
     ///
     /// Where there is room for very many I/Os, one of several takes the tokens of all, and its copy does the work of all:
     /// the same work in fewer, larger pieces.
-    pub fn store(&self, bytes: f64, depth: PoolId, work: &[Hop], chances: Vec<f64>) -> Vec<Hop> {
+    pub fn store(
+        &self,
+        bytes: f64,
+        (depth, writes): (PoolId, u32),
+        work: &[Hop],
+        chances: Vec<f64>,
+    ) -> Vec<Hop> {
         let most = (DESTAGE_HOPS_MAX / count(work).max(1)).max(1) as f64;
         let several = (self.room() / bytes.max(1.0) / DESTAGES).ceil().clamp(1.0, most);
         let tokens = (bytes * several / self.unit).round().clamp(1.0, f64::from(self.tokens));
         let tokens = tokens as u32;
-        let mut route = vec![Hop::Take { pool: depth, tokens: 1 }];
+        let mut route = vec![Hop::Take { pool: depth, tokens: writes }];
         (0..several as u32).for_each(|_| route.extend_from_slice(work));
-        route.push(Hop::Give { pool: depth, tokens: 1 });
+        route.push(Hop::Give { pool: depth, tokens: writes });
         route.push(Hop::Give { pool: self.pool, tokens });
         let mut hops = Vec::with_capacity(4);
         if several > 1.0 {

@@ -104,6 +104,29 @@ pub fn read_before(group: &RaidGroup, work: &DiskWork) -> (f64, f64) {
     (share(RaidAccess::Write), share(work.sequential_write()))
 }
 
+/// Disks that a write is on at once, over its positions in a stripe.
+pub fn written_disks(group: &RaidGroup, work: &DiskWork) -> f64 {
+    if group.disks == 1 {
+        return 1.0;
+    }
+    let (bytes, mut parts) = (work.whole_bytes(), DiskParts::new(group.disks));
+    let mut mean = |access| {
+        over_phases(group, bytes, |offset| {
+            group.place(
+                access,
+                false,
+                group.addressed(offset),
+                (offset, bytes),
+                &mut parts,
+                || true,
+            );
+            parts.disks.len() as f64
+        })
+    };
+    let (random, sequential) = (mean(RaidAccess::Write), mean(work.sequential_write()));
+    work.random_share * random + (1.0 - work.random_share) * sequential
+}
+
 /// The mean of a figure over the positions in a stripe of I/Os of `bytes`.
 fn over_phases(group: &RaidGroup, bytes: u32, of: impl FnMut(u64) -> f64) -> f64 {
     let all: Vec<f64> = group.phases(u64::from(bytes), PHASES_MAX).map(of).collect();

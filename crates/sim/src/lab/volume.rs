@@ -13,7 +13,7 @@ use super::cached::CachedVolumes;
 use super::defaults;
 use super::disk::Disk;
 use super::draft::{Draft, Wire, WireDirection};
-use super::raid::{DiskWork, mixed, on_disks, parts_of, read_before, transfers};
+use super::raid::{DiskWork, mixed, on_disks, parts_of, read_before, transfers, written_disks};
 use super::sheet::Sheet;
 use super::usage::{DirectionMix, Usage, VolumeLoad};
 use crate::model::{
@@ -24,7 +24,7 @@ use scenario::topology::HopId;
 use scenario::{Array, CacheMode, Medium, Scenario, Volume};
 use workload::{Dir, Skew};
 
-/// Destages in flight per disk.
+/// Writes in flight per disk that destage.
 const DESTAGE_DEPTH: u32 = 4;
 /// Picoseconds per second.
 const PS: f64 = 1e12;
@@ -136,6 +136,8 @@ struct MediumWork {
     stream_read: Vec<Hop>,
     /// Random and sequential, in proportion.
     write: Vec<Hop>,
+    /// Disk I/Os of a write that are in flight at once.
+    written: f64,
 }
 
 /// The medium of a volume: given by the volume, its array, or its array's part.
@@ -317,8 +319,10 @@ impl VolumeSite<'_> {
         let mut flush = map.clone();
         let write = match (self.dirty(cache), pools.destages) {
             (Some(dirty), Some(pool)) => {
+                let most = draft.tokens(pool);
+                let depth = (pool, (work.written.round() as u32).clamp(1, most));
                 let chances = self.cached.coalesced(self.usage, load, dirty.room());
-                let mut hops = dirty.store(load.writes.bytes(), pool, &work.write, chances);
+                let mut hops = dirty.store(load.writes.bytes(), depth, &work.write, chances);
                 hops.push(cache.answer.clone());
                 flush.splice(0..0, dirty.flush());
                 hops
@@ -368,7 +372,7 @@ impl VolumeSite<'_> {
         match store {
             Store::Same(hops) => {
                 let [random_read, stream_read, write] = [0; 3].map(|_| hops.clone());
-                MediumWork { random_read, stream_read, write }
+                MediumWork { random_read, stream_read, write, written: 1.0 }
             }
             Store::Rotating(of) => self.on_rotating(draft, shared, of, load),
             Store::Flash(of) => on_flash(draft, shared, of, load),
@@ -638,7 +642,8 @@ impl MediumWork {
         let mut write: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
         write.extend(shared.off_disks(draft, again));
         write.extend(on_disks(group, Dir::Write, writes));
-        MediumWork { random_read, stream_read, write }
+        let written = written_disks(group, writes);
+        MediumWork { random_read, stream_read, write, written }
     }
 }
 

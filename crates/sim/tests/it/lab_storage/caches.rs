@@ -60,6 +60,37 @@ fn a_full_cache_is_estimated_as_it_is_simulated() {
     assert!((found / 320_000.0 - 1.0).abs() < 0.05, "{found}");
 }
 
+/// A full cache has four writes a disk in flight, also where each I/O is on several disks: of 256 KiB on all four, of 64 KiB
+/// on both of a pair, of 8 KiB with parity on two, which are read before.
+#[test]
+fn destages_are_as_deep_as_their_writes_on_a_disk() {
+    let present = |raid: &str, block: &str| {
+        let keys = format!("media = \"plain\"\nraid = \"{raid}\"\ndisks = 4");
+        let figures = [("cache", "100 MB"), ("cache_mirrored", "no")];
+        let lab = array(&figures, &volume(&keys)) + DISK;
+        let work = work(&format!("block = \"{block}\"\nread = 0\nrandom = 100\ndepth = 64"));
+        let seen = Rig { lab: &lab, work: &work, disks: 4, span: (60, 60), ..Rig::default() }.run();
+        let disks = seen.plant.hops.iter().find(|hop| hop.name == "a/v.disks").expect("disks");
+        let of = |place: &sim::plant::HopElement| match place {
+            sim::plant::HopElement::Station(id) => seen.counts.stations[id.0 as usize].present,
+            _ => 0,
+        };
+        let sum: u128 = disks.places.iter().map(of).sum();
+        sum as f64 / 1e12 / 60.0 / 4.0
+    };
+    near_four(present("raid-0", "64KiB"), 3.9);
+    // While the slowest part of an I/O goes on, the others' places are not taken.
+    near_four(present("raid-0", "256KiB"), 2.5);
+    near_four(present("raid-10", "64KiB"), 2.9);
+    near_four(present("raid-5", "4KiB"), 2.9);
+}
+
+/// At most four, and no less than this.
+#[track_caller]
+fn near_four(found: f64, least: f64) {
+    assert!(found >= least && found <= 4.0 + 1e-9, "{found} a disk");
+}
+
 /// 200 MB/s into a cache that is drained at 83: it fills at 117 MB/s, and after 4 s there is room for 2.8 s more. Once it
 /// is full there is nothing to say, nor at 60 MB/s.
 #[test]
