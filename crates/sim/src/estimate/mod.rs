@@ -21,6 +21,7 @@ mod experiment;
 mod figures;
 mod fluid;
 mod gated;
+mod held;
 mod in_use;
 mod limits;
 mod lumped;

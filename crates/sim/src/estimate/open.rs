@@ -7,6 +7,7 @@
 //! it each state has the same share of the one before. The I/Os that a load may have outstanding are a limit around its
 //! whole route.
 
+use super::held::{self, Held};
 use super::lumped::{ItemKind, Lumped, LumpedItem, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
 use std::collections::BTreeMap;
@@ -123,7 +124,8 @@ pub fn carried(
 #[derive(Clone, Debug)]
 struct Within {
     count: Count,
-    /// Mean number within the limit, as it would be without a limit, and with it.
+    /// Mean number within the limit without waits for tokens, as it would be without this limit, and with it.
+    raw: f64,
     unlimited: f64,
     inside: f64,
     /// Mean number waiting before the limit; `None` where it grows without end.
@@ -136,6 +138,8 @@ struct Limits<'a> {
     nesting: Nesting,
     sums: SiteSums,
     varies: &'a [f64],
+    /// What is done within a limit, by pool and by load.
+    held: (Vec<Held>, Vec<Held>),
     /// Per pool: what closed loads wait there.
     closed: Vec<f64>,
     /// Per spot: whether closed loads come there.
@@ -166,7 +170,8 @@ impl<'a> Limits<'a> {
             }
         }
         let sums = SiteSums::of(lumped, state);
-        Limits { lumped, outstanding, nesting, sums, varies, closed, closed_at }
+        let held = held::held(lumped, state);
+        Limits { lumped, outstanding, nesting, sums, varies, held, closed, closed_at }
     }
 
     /// Solves a part, after those within it.
@@ -177,8 +182,11 @@ impl<'a> Limits<'a> {
         let limit = self.limit(part);
         let mut count = Count::none(if limit <= STATES as f64 { limit as usize + 1 } else { 1 });
         let of_part = (part, 0)..=(part, usize::MAX);
+        let mut held = self.held(part);
+        let mut raw = 0.0;
         for ((_, spot), share) in self.nesting.stations.range(of_part.clone()) {
-            self.add_station(&mut count, *spot, *share);
+            self.add_station(&mut count, (*spot, limit), *share);
+            raw += share.mean * share.sites;
         }
         for ((_, pool), taken) in self.nesting.inner.range(of_part) {
             let inner = self.of(Part::Pool(*pool), known);
@@ -188,9 +196,10 @@ impl<'a> Limits<'a> {
             let parts = self.parts(part);
             let each = (taken / parts).min(all) / (all / pools);
             let waiting = inner.waiting.unwrap_or(0.0);
-            let keeps = inner.inside / inner.unlimited.max(f64::MIN_POSITIVE);
+            let keeps = inner.inside / inner.raw.max(f64::MIN_POSITIVE);
             let times = (each.round() as usize).clamp(1, STATES);
             let own = self.nesting.holding.get(&(part, *pool)).map_or(0.0, |own| own / parts);
+            raw += own;
             // What holds tokens in the background is not under way for the load itself.
             let own = own * keeps / times as f64;
             let is_load = matches!(part, Part::Load(_));
@@ -201,6 +210,10 @@ impl<'a> Limits<'a> {
             let is_whole = each >= 1.0 - 1e-6
                 && count.first.len() <= inner.count.first.len()
                 && !(is_load && own < 0.99 * inner.inside);
+            if !is_whole {
+                // The tail of what is within says how variable it is.
+                held.served -= each * self.held(Part::Pool(*pool)).served;
+            }
             for _ in 0..times {
                 match is_whole {
                     true => count.add(&inner.count, mean),
@@ -208,7 +221,7 @@ impl<'a> Limits<'a> {
                 }
             }
         }
-        let mut within = count.limited(limit);
+        let mut within = Within { raw, ..count.limited(limit, &held) };
         if let (Part::Pool(pool), Some(waiting)) = (part, &mut within.waiting) {
             // Beside closed loads an I/O waits as long as theirs do.
             let taken = self.nesting.taken[&pool] / self.lumped.spots[pool].count;
@@ -216,6 +229,13 @@ impl<'a> Limits<'a> {
         }
         known.insert(part, within.clone());
         within
+    }
+
+    fn held(&self, part: Part) -> Held {
+        match part {
+            Part::Load(number) => self.held.1[number],
+            Part::Pool(pool) => self.held.0[pool],
+        }
     }
 
     fn limit(&self, part: Part) -> f64 {
@@ -239,7 +259,7 @@ impl<'a> Limits<'a> {
     }
 
     /// Adds a part's I/Os at stations of a kind.
-    fn add_station(&self, count: &mut Count, spot: usize, share: Share) {
+    fn add_station(&self, count: &mut Count, (spot, limit): (usize, f64), share: Share) {
         let all = self.sums.present[spot];
         let of = (share.mean / all.max(f64::MIN_POSITIVE)).min(1.0);
         let kind = &self.lumped.spots[spot];
@@ -256,6 +276,12 @@ impl<'a> Limits<'a> {
                 continue;
             }
             let serving = (self.sums.busy[spot] * of).min(share.mean);
+            if servers >= limit && of > 0.999 {
+                // There is a server for each that the limit lets in.
+                count.add_poisson(serving);
+                count.mean += share.mean - serving;
+                continue;
+            }
             match servers <= SERVERS_MOST {
                 true => {
                     let chance = (serving / servers).min(1.0);
@@ -473,7 +499,7 @@ impl Count {
     }
 
     /// With at most `limit` within: beyond it all are served as fast as with that many.
-    fn limited(mut self, limit: f64) -> Within {
+    fn limited(mut self, limit: f64, held: &Held) -> Within {
         let unlimited = self.mean;
         let last = self.first.len() - 1;
         if last == 0 || unlimited <= 0.0 {
@@ -481,19 +507,23 @@ impl Count {
         }
         let (at, before) = (self.first[last], self.first[last - 1]);
         let ratio = if before > 0.0 { at / before } else { 0.0 };
+        // No more can leave than while all of those within are served.
+        let ratio = ratio.max(held.served / limit);
         if ratio >= ENDLESS {
             self.ratio = ENDLESS;
-            return Within { count: self, unlimited, inside: limit, waiting: None };
+            return Within { count: self, raw: 0.0, unlimited, inside: limit, waiting: None };
         }
         let more = at * ratio / (1.0 - ratio);
         let all = self.first.iter().sum::<f64>() + more;
         let inside: f64 = (0..).zip(&self.first).map(|(n, share)| f64::from(n) * share).sum();
         let inside = (inside + more * limit) / all;
-        let waiting = more / (1.0 - ratio) / all;
+        let stretch = held.stretch(limit, ratio);
+        let waiting = more / (1.0 - ratio) / all * stretch;
+        let ratio = 1.0 - ((1.0 - ratio) / stretch.max(f64::MIN_POSITIVE)).min(1.0);
         // The entries are exact in what waits; what is within they may round.
         let inside = if waiting < 1e-9 * inside { unlimited } else { inside };
         self.ratio = if waiting > 0.0 { ratio } else { self.ratio };
-        Within { count: self, unlimited, inside, waiting: Some(waiting) }
+        Within { count: self, raw: 0.0, unlimited, inside, waiting: Some(waiting) }
     }
 
     /// Where the limit is so far out that its entries are not computed: by the longest tail alone.
@@ -506,6 +536,12 @@ impl Count {
             false => 0.0,
         };
         let waiting = waiting.max(unlimited - limit).clamp(0.0, unlimited);
-        Within { count: self, unlimited, inside: unlimited - waiting, waiting: Some(waiting) }
+        Within {
+            count: self,
+            raw: 0.0,
+            unlimited,
+            inside: unlimited - waiting,
+            waiting: Some(waiting),
+        }
     }
 }

@@ -97,6 +97,8 @@ def main():
     for load, tokens, limit in [(0.8, 4, 64), (0.9, 8, 1000), (0.95, 16, 32), (0.97, 64, 100)]:
         response, service = slots(load, tokens, limit, 3)
         print(f"limits {tokens}, {limit} at {load}: response {response:.1f}, service {service:.1f}")
+    for load, tokens in [(0.4, 1), (0.48, 1), (0.6, 2), (0.7, 2)]:
+        print(f"few tokens, {tokens} at {load}: {slots(load, tokens, 10**9, 3)[0]:.1f}")
     for count in [2, 4, 8, 16]:
         print(f"largest of {count} positionings: {largest(count, positioning, 4):.3f} ms")
     for count, load in [(2, 0.5), (4, 0.8), (8, 0.9), (8, 0.5)]:

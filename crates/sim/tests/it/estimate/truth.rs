@@ -308,6 +308,73 @@ fn open_loads_before_queue_limits() {
     }
 }
 
+/// A queue limit before a delay is a server for each I/O that it lets in, whether or not a wide limit is around it.
+#[test]
+fn a_queue_limit_before_a_delay_is_many_servers() {
+    // M/D/c as printed by `truth.py`; M/M/c and M/G/1 in closed form.
+    let constant_times =
+        [(2, [149.4, 314.0, 1403.0]), (4, [119.0, 199.7, 743.4]), (8, [106.3, 144.8, 416.0])];
+    let mut cases = Vec::new();
+    for (tokens, truths) in constant_times {
+        for (load, truth) in [0.7, 0.9, 0.98].into_iter().zip(truths) {
+            cases.push((constant(100), tokens, load, truth));
+        }
+    }
+    for load in [0.5, 0.9, 0.98, 0.995] {
+        for tokens in [2, 4, 32] {
+            cases.push((exponential(100), tokens, load, erlang(tokens, load)));
+        }
+        for (_, law) in laws() {
+            let truth = 100.0 + waits(&[(load / 100.0, 100.0, law.scv())]);
+            cases.push((law, 1, load, truth));
+        }
+    }
+    for (law, tokens, load, truth) in cases {
+        for around in [None, Some(64), Some(4096)] {
+            let mut lab = Lab::default();
+            let outer = around.map(|around| lab.pool("outer", around));
+            let pool = lab.pool("queue", tokens);
+            let wire = lab.station("wire", Station::Delay);
+            let mut route = vec![
+                Hop::Take { pool, tokens: 1 },
+                Hop::visit(wire, law.clone()),
+                Hop::Give { pool, tokens: 1 },
+            ];
+            if let Some(pool) = outer {
+                route.insert(0, Hop::Take { pool, tokens: 1 });
+                route.push(Hop::Give { pool, tokens: 1 });
+            }
+            open(&mut lab, "w", arrivals(load, f64::from(tokens)), ENDLESS, route);
+            let of = estimate(&lab.plant);
+            let what = format!("{tokens} tokens within {around:?}, {law:?} at {load}");
+            near(&what, response(&of, 0), truth, 0.1);
+            near("  service", service(&of, 0), truth, 0.1);
+        }
+    }
+}
+
+/// A limit of few before a delay and a server: some of those within are served, some wait.
+#[test]
+fn few_tokens_before_a_delay_and_a_server() {
+    // As printed by `truth.py`.
+    for (tokens, load, truth) in
+        [(1, 0.4, 695.2), (1, 0.48, 2989.9), (2, 0.6, 472.6), (2, 0.7, 838.5)]
+    {
+        let mut lab = Lab::default();
+        let pool = lab.pool("queue", tokens);
+        let (wire, disk) =
+            (lab.station("wire", Station::Delay), lab.station("disk", Station::SINGLE));
+        let route = vec![
+            Hop::Take { pool, tokens: 1 },
+            Hop::visit(wire, constant(100)),
+            Hop::visit(disk, exponential(100)),
+            Hop::Give { pool, tokens: 1 },
+        ];
+        open(&mut lab, "w", arrivals(load, 1.0), ENDLESS, route);
+        near(&format!("{tokens} tokens, {load}"), response(&estimate(&lab.plant), 0), truth, 0.1);
+    }
+}
+
 /// More falls due than is carried: as many I/Os as may be outstanding are, and each takes their number over the rate.
 #[test]
 fn overload_is_littles_law() {
