@@ -4,6 +4,7 @@ use super::limits::{Solved, spot_of};
 use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
 use super::state::SiteSums;
+use super::turns;
 use super::{DirectionRates, HopEstimate, IssuerEstimate};
 use crate::plant::{HopElement, Plant, PlantHop};
 use scenario::topology::HopKind;
@@ -212,7 +213,7 @@ pub fn bounds(lumped: &Lumped) -> crate::analytic::ThroughputBounds {
 }
 
 /// What the estimate ignores of a network.
-pub fn left_out(plant: &Plant, solved: &Solved, sums: &SiteSums) -> Vec<String> {
+pub fn left_out(plant: &Plant, lumped: &Lumped, solved: &Solved, sums: &SiteSums) -> Vec<String> {
     use crate::model::{Begin, Hop, Policy, Station};
     let mut notes = Vec::new();
     let network = &plant.network;
@@ -249,6 +250,11 @@ pub fn left_out(plant: &Plant, solved: &Solved, sums: &SiteSums) -> Vec<String> 
     note(
         by_queue && branches,
         "least-queue path selection: each path gets the same number of I/Os",
+    );
+    note(
+        turns::are_unsure(lumped, network, &solved.utilization),
+        "how the turns of round-robin paths fall: beside those of other loads, for open loads and at other than links a path \
+         has its share of the I/Os all the time, and not many of them in a row",
     );
     let submits = |class: &crate::model::Class| class.route.contains(&Hop::Submit);
     note(

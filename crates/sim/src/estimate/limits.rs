@@ -205,6 +205,10 @@ pub fn groups(plant: &Plant, lumped: &Lumped) -> Vec<HopGroup> {
     for (number, hop) in plant.hops.iter().enumerate() {
         let spots = hop.places.iter().filter_map(|place| spot_of(*place, &sites, lumped));
         let mut spots: Vec<usize> = spots.collect();
+        // Of paths in turn, what stands for the turns is as much theirs.
+        let turns: Vec<usize> =
+            spots.iter().filter_map(|spot| lumped.turns.get(spot)).flatten().copied().collect();
+        spots.extend(turns);
         spots.sort_unstable();
         spots.dedup();
         if spots.is_empty() {

@@ -33,6 +33,8 @@ pub struct Lumped {
     pub spot_of: Vec<Option<usize>>,
     /// Pools whose held tokens decide what is skipped: dirty data of caches.
     pub stocks: BTreeSet<usize>,
+    /// Per link of paths that are used in turn: links that stand for the turns.
+    pub turns: BTreeMap<usize, BTreeSet<usize>>,
 }
 
 /// Background copies at one spot at most, where no tokens bound them.
@@ -688,7 +690,7 @@ fn kinds(network: &Network) -> Vec<SiteKind> {
 }
 
 /// Gives flows that share a link, directly or over others, the same group.
-fn groups(out: &mut Lumped) {
+pub(super) fn groups(out: &mut Lumped) {
     let mut first_on: BTreeMap<usize, usize> = BTreeMap::new();
     for number in 0..out.flows.len() {
         let links = out.flows[number].links.clone();

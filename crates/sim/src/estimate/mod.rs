@@ -38,6 +38,7 @@ mod smooth;
 mod state;
 mod stripes;
 mod symmetry;
+mod turns;
 mod walk;
 
 pub use experiment::{Doubled, Experiment, Experiments, experiments};
@@ -210,12 +211,14 @@ impl Solution<'_> {
 /// small; where that would fill it, it is full.
 fn solved(plant: &Plant) -> (Lumped, Solved) {
     const FULL: f64 = 0.99;
-    let lumped = lumped::lump(&plant.network, 0.0);
+    let mut lumped = lumped::lump(&plant.network, 0.0);
+    turns::add(&mut lumped, &plant.network);
     let solved = limits::solve(&lumped, None);
     if !lumped.stocks.iter().any(|spot| solved.utilization[*spot] >= FULL) {
         return (lumped, solved);
     }
-    let lumped = lumped::lump(&plant.network, 1.0);
+    let mut lumped = lumped::lump(&plant.network, 1.0);
+    turns::add(&mut lumped, &plant.network);
     let solved = limits::solve(&lumped, None);
     (lumped, solved)
 }
@@ -240,7 +243,12 @@ impl Solution<'_> {
             balanced: bounds::balanced(lumped),
             limits,
             is_fluid: solved.is_fluid,
-            left_out: figures::left_out(plant, solved, &SiteSums::of(lumped, &solved.state)),
+            left_out: figures::left_out(
+                plant,
+                lumped,
+                solved,
+                &SiteSums::of(lumped, &solved.state),
+            ),
             work: Work {
                 loads: lumped.loads.len(),
                 places: lumped.spots.len(),

@@ -84,6 +84,48 @@ def forked(servers, load, seed, count=600_000):
     return total / kept
 
 
+def in_turn(customers, turn, paths, seed, changes=60):
+    """How many of some paths work on average, where transfers of one size share each, `turn` in a row are sent over one
+    before the next, and `customers` are outstanding. What is left of each transfer is kept and counted down."""
+    rng = random.Random(seed)
+    left = [[] for _ in range(paths)]
+    sent = 0
+    for _ in range(customers):
+        left[sent // turn % paths].append(rng.random())
+        sent += 1
+    now, start, first = 0.0, 0.0, 0
+    while sent < turn * changes:
+        step, path = min((min(here) * len(here), path) for path, here in enumerate(left) if here)
+        for here in left:
+            share = step / len(here) if here else 0.0
+            here[:] = [rest - share for rest in here]
+        left[path].remove(min(left[path]))
+        now += step
+        left[sent // turn % paths].append(1.0)
+        sent += 1
+        if sent == turn * (changes // 3):
+            start, first = now, sent
+    return (sent - first) / (now - start)
+
+
+def bursts(rates, lengths, law, seed, count=3_000_000):
+    """Mean response of one server of 100, first come, first served, where arrivals come at one of two rates a second and
+    the phases' lengths, in seconds, are exponential."""
+    rng = random.Random(seed)
+    phase, now, free, total, number = 0, 0.0, 0.0, 0.0, 0
+    ends = rng.expovariate(1 / lengths[0])
+    while number < count:
+        gap = rng.expovariate(rates[phase]) if rates[phase] else math.inf
+        if now + gap > ends:
+            now, phase = ends, 1 - phase
+            ends = now + rng.expovariate(1 / lengths[phase])
+            continue
+        now += gap
+        free = max(free, now) + law(rng, 100.0) * 1e-6
+        total, number = total + free - now, number + 1
+    return total / count * 1e6
+
+
 def main():
     constant = lambda rng, mean: mean
     exponential = lambda rng, mean: rng.expovariate(1 / mean)
@@ -99,6 +141,11 @@ def main():
         print(f"limits {tokens}, {limit} at {load}: response {response:.1f}, service {service:.1f}")
     for load, tokens in [(0.4, 1), (0.48, 1), (0.6, 2), (0.7, 2)]:
         print(f"few tokens, {tokens} at {load}: {slots(load, tokens, 10**9, 3)[0]:.1f}")
+    for customers, turn, paths in [(64, 1000, 2), (64, 100, 2), (64, 200, 4), (4, 1000, 2), (16, 40, 4), (64, 8, 4)]:
+        print(f"in turn, {customers} of {turn} over {paths}: {in_turn(customers, turn, paths, 6):.3f}")
+    for rates, length in [((8000, 2000), 0.05), ((8000, 2000), 0.005), ((8000, 2000), 0.0005), ((6000, 0), 0.01), ((15000, 1000), 0.005)]:
+        for name, law in [("constant", constant), ("exponential", exponential)]:
+            print(f"bursts {rates} of {length} s, {name}: {bursts(rates, (length, length), law, 8):.1f}")
     for count in [2, 4, 8, 16]:
         print(f"largest of {count} positionings: {largest(count, positioning, 4):.3f} ms")
     for count, load in [(2, 0.5), (4, 0.8), (8, 0.9), (8, 0.5)]:

@@ -375,6 +375,73 @@ fn few_tokens_before_a_delay_and_a_server() {
     }
 }
 
+/// A load that sends so many I/Os over one of some links before the next. Each has a station of its own, or one is shared.
+fn in_turn(lab: &mut Lab, customers: u32, turn: u32, paths: u16, together: bool) {
+    let policy = Policy::RoundRobin { ios: turn };
+    let selector = lab.network().selector(Selector::new(policy));
+    let rate = 100_000_000;
+    let cross = |station, link: u16| {
+        vec![Hop::Cross { station, links: [link].into(), scale: 1.0, extra: 0 }]
+    };
+    let names: Vec<String> = (0..paths).map(|path| format!("path{path}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let arms = match together {
+        true => {
+            let station = lab.links(&names, &vec![rate; names.len()]);
+            (0..paths).map(|path| cross(station, path)).collect()
+        }
+        false => names.iter().map(|name| cross(lab.links(&[name], &[rate]), 0)).collect(),
+    };
+    let route = vec![Hop::Branch { selector, arms }];
+    lab.issuer("w", Load::closed(customers, Law::ZERO, Class::read(100_000, route)));
+}
+
+/// Of paths that each get many I/Os in a row, those of other turns idle.
+#[test]
+fn paths_that_are_used_in_turn() {
+    // How many paths work on average, as printed by `truth.py`: a transfer takes a path for 1 ms.
+    let truths = [
+        (64, 1000, 2, 1.026),
+        (64, 100, 2, 1.391),
+        (64, 200, 4, 1.222),
+        (4, 1000, 2, 1.002),
+        (16, 40, 4, 1.184),
+        (64, 8, 4, 3.985),
+    ];
+    for (customers, turn, paths, truth) in truths {
+        for together in [false, true] {
+            let what = format!("{customers} in turns of {turn} over {paths}");
+            let mut lab = Lab::default();
+            in_turn(&mut lab, customers, turn, paths, together);
+            let of = estimate(&lab.plant);
+            near(&what, of.iops, truth * 1e3, 0.05);
+            assert_eq!(of.left_out, [""; 0]);
+            let LimitedBy::Hops(hops) = &of.limits[0].limit else { panic!("{:?}", of.limits) };
+            assert_eq!(hops.len(), usize::from(paths));
+            assert!(of.hops[0].utilization <= truth / f64::from(paths) * 1.03, "{:?}", of.hops);
+            // Loads that have nothing in common do not slow each other.
+            in_turn(&mut lab, customers, turn, paths, together);
+            near("  twice", estimate(&lab.plant).iops, 2.0 * truth * 1e3, 0.05);
+        }
+    }
+}
+
+/// How turns of several loads fall on the same paths is not estimated, and said.
+#[test]
+fn turns_that_are_not_followed_are_named() {
+    let mut lab = Lab::default();
+    let (near, far) = (lab.links(&["near"], &[100_000_000]), lab.links(&["far"], &[100_000_000]));
+    for name in ["a", "b"] {
+        let policy = Policy::RoundRobin { ios: 1000 };
+        let selector = lab.network().selector(Selector::new(policy));
+        let cross = |station| Hop::Cross { station, links: [0].into(), scale: 1.0, extra: 0 };
+        let route = vec![Hop::Branch { selector, arms: vec![vec![cross(near)], vec![cross(far)]] }];
+        lab.issuer(name, Load::closed(16, Law::ZERO, Class::read(100_000, route)));
+    }
+    let of = estimate(&lab.plant);
+    assert!(of.left_out.iter().any(|note| note.contains("turns of round-robin")), "{of:?}");
+}
+
 /// More falls due than is carried: as many I/Os as may be outstanding are, and each takes their number over the rate.
 #[test]
 fn overload_is_littles_law() {
