@@ -7,6 +7,7 @@
 //! customers whose cycles are constant synchronize and stay so, others arrive at random (two moments, as in Whitt's
 //! Queueing Network Analyzer, 1983).
 
+use super::bursts;
 use super::lumped::{ItemKind, ItemSite, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
 use std::collections::BTreeMap;
@@ -239,22 +240,34 @@ fn follow(
     served: &[f64],
     visits: &mut [Visits],
 ) {
+    let bursts = bursts::at_spots(lumped, (load, rate), sums, served);
+    let mut together = vec![0.0; bursts.as_ref().map_or(0, Vec::len)];
     for class in &load.classes {
         // The arrivals of one class are those of the load, thinned.
-        let first = 1.0 + class.share * (load.mix.scv - 1.0);
+        let thinned = 1.0 + class.share * (load.mix.scv - 1.0);
         let mut passed: Vec<Upstream> = Vec::new();
         for item in load.items[class.items.clone()].iter().filter(|item| item.visits > 0.0) {
             for touch in item.touches.iter() {
                 let spot = &lumped.spots[touch.spot];
                 let busy = sums.utilization(lumped, touch.spot).min(1.0);
-                let stream = passed.iter().fold(first, |stream, from| from.passes(stream, busy));
                 let each = rate * item.visits * load.count / spot.count;
-                let streams = (load.count * touch.spread / spot.count).max(1.0);
                 let through = (item.chance / touch.spread).min(1.0);
+                // Bursts are known for each spot as they come there.
+                let (first, part) = match &bursts {
+                    Some(scvs) => (scvs[touch.spot], 1.0),
+                    None => (thinned, through),
+                };
+                let stream = passed.iter().fold(first, |stream, from| from.passes(stream, busy));
+                let streams = (load.count * touch.spread / spot.count).max(1.0);
                 let of = &mut visits[touch.spot];
                 of.open += each;
-                of.varies += each * (1.0 + through * (stream - 1.0)).max(0.0);
-                of.squares += each * each / streams;
+                of.varies += each * (1.0 + part * (stream - 1.0)).max(0.0);
+                // In a burst all of its classes come more often.
+                let before = together.get(touch.spot).copied().unwrap_or(0.0);
+                of.squares += each * (each + 2.0 * before) / streams;
+                if let Some(together) = together.get_mut(touch.spot) {
+                    *together += each;
+                }
                 if let (SiteKind::Queue(servers), ItemKind::Service) = (&spot.kind, item.kind) {
                     let serves = 1.0 + (served[touch.spot].min(1.0) - 1.0) / servers.sqrt();
                     passed.push(Upstream { busy, serves, through });

@@ -4,13 +4,15 @@
 //! long the queue before it is depends on how evenly they leave: with the time's variation while all of those within are
 //! served, as from a server for each of them (M/G/c); with that of a station where most of them wait for it.
 
+use super::bursts::{Burdened, Bursts};
 use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, TokenSection};
 use super::state::SolverState;
 
 /// What is done while tokens of one pool are held, or while an I/O of a load is under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
-    /// Mean number that are served.
+    /// How many come a second, and the mean number that are served.
+    rate: f64,
     pub served: f64,
     /// Squared coefficient of variation of the time.
     pub varies: f64,
@@ -39,11 +41,12 @@ impl Sums {
     /// One of `count` alike.
     fn held(&self, count: f64) -> Held {
         if self.all <= 0.0 {
-            return Held { served: 0.0, varies: 1.0, arrives: 1.0 };
+            return Held { rate: 0.0, served: 0.0, varies: 1.0, arrives: 1.0 };
         }
         let mean = self.first / self.all;
         let varies = if mean > 0.0 { self.second / self.all / mean / mean - 1.0 } else { 0.0 };
         Held {
+            rate: self.all / count,
             served: self.first / count,
             varies: varies.max(0.0),
             arrives: self.arrives / self.all,
@@ -84,7 +87,19 @@ pub fn held(lumped: &Lumped, state: &SolverState) -> (Vec<Held>, Vec<Held>) {
         }
     }
     let pools = pools.iter().zip(&lumped.spots).map(|(sums, spot)| sums.held(spot.count));
-    (pools.collect(), loads.iter().map(|sums| sums.held(1.0)).collect())
+    let mut pools: Vec<Held> = pools.collect();
+    for (number, load) in lumped.loads.iter().enumerate().filter(open) {
+        let Some(bursts) = load.mix.bursts else { continue };
+        let rate = state.rates[number];
+        for TokenSection { spot, visits, tokens, .. } in &load.sections {
+            let of = &mut pools[*spot];
+            let site = &lumped.spots[*spot];
+            let own = rate * visits * (load.count / site.count).min(1.0);
+            let most = (site.servers() / tokens.max(1.0), of.rate);
+            of.arrives = of.bursts(&bursts, most, own, load.mix.scv);
+        }
+    }
+    (pools, loads.iter().map(|sums| sums.held(1.0)).collect())
 }
 
 /// The mean time of an item's service, and its squared coefficient of variation.
@@ -114,6 +129,16 @@ fn add(to: &mut (f64, f64), visits: f64, (time, scv): (f64, f64)) {
 }
 
 impl Held {
+    /// How variable the gaps between arrivals of bursts are for the queue before a limit of so many, to which so many come in
+    /// all, `own` of them in bursts.
+    fn bursts(&self, bursts: &Bursts, (within, all): (f64, f64), own: f64, most: f64) -> f64 {
+        let serves = within * all / self.served.max(f64::MIN_POSITIVE);
+        let busy = self.served / within;
+        let own = (own / serves.max(f64::MIN_POSITIVE)).min(busy);
+        let scv = bursts.scv(&Burdened { serves, own, busy, varies: self.varies }, most);
+        1.0 + (scv - 1.0) * own / busy.max(f64::MIN_POSITIVE)
+    }
+
     /// By how much longer or shorter the queue before a limit is than if those within left at random moments: `within` is
     /// how many may be within, and `ratio` how full the limit is.
     pub fn stretch(&self, within: f64, ratio: f64) -> f64 {

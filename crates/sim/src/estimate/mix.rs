@@ -1,6 +1,7 @@
 //! The average of what a load issues: I/Os at once, pauses, shares of the classes and I/O sizes. Computed from a
 //! workload's specification without random draws.
 
+use super::bursts::Bursts;
 use crate::model::{Load, Operations, Source};
 use std::sync::Arc;
 use workload::{Arrivals, Dir, Durability, Process, Row, Spec, WorkloadKind};
@@ -14,8 +15,11 @@ pub struct LoadMix {
     pub customers: f64,
     /// Mean pause between an end and the next I/O, in seconds.
     pub think: f64,
-    /// Squared coefficient of variation of the pause, or of the gap between arrivals.
+    /// Squared coefficient of variation of the pause, or of the gap between arrivals; with bursts that of gaps with as
+    /// variable a number of arrivals in a long time.
     pub scv: f64,
+    /// Arrivals at two rates.
+    pub bursts: Option<Bursts>,
     /// Arrivals a second, for an open load.
     pub rate: Option<f64>,
     /// One entry per class.
@@ -65,6 +69,7 @@ pub fn mix(load: &Load) -> LoadMix {
             customers: f64::from(*customers),
             think: think.mean() * 1e-12,
             scv: think.scv(),
+            bursts: None,
             rate: None,
             parts: constant(shares),
             sizes: sizes(),
@@ -73,6 +78,7 @@ pub fn mix(load: &Load) -> LoadMix {
             customers: f64::from(*limit),
             think: 0.0,
             scv: gap.scv(),
+            bursts: None,
             rate: Some(1.0 / (gap.mean() * 1e-12).max(1e-12)),
             parts: constant(shares),
             sizes: sizes(),
@@ -114,6 +120,7 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
         // The pause after every so many operations is added to the pause after each.
         think: if rate.is_some() { 0.0 } else { think + pause },
         scv,
+        bursts: Bursts::of(spec),
         rate,
         parts: parts.collect(),
         sizes: (0..targets).flat_map(|_| kinds.iter().map(of_kind)).collect(),

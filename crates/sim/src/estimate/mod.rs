@@ -17,6 +17,7 @@ mod accelerate;
 mod arms;
 mod blend;
 mod bounds;
+mod bursts;
 mod experiment;
 mod figures;
 mod fluid;

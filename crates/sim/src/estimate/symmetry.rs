@@ -183,7 +183,9 @@ impl ClassTouches {
 fn of_source(of: &LoadMix) -> u64 {
     let rate = of.rate.map_or(0, |rate| rate.to_bits() ^ 1);
     let figures = [of.customers.to_bits(), of.think.to_bits(), of.scv.to_bits(), rate];
-    figures.into_iter().fold(of.parts.len() as u64, mix)
+    let phases = of.bursts.iter().flat_map(|bursts| bursts.rates.into_iter().chain(bursts.lengths));
+    let figures = figures.into_iter().chain(phases.map(f64::to_bits));
+    figures.fold(of.parts.len() as u64, mix)
 }
 
 fn of_sites(network: &Network, sites: &Sites) -> Vec<u64> {

@@ -442,6 +442,46 @@ fn turns_that_are_not_followed_are_named() {
     assert!(of.left_out.iter().any(|note| note.contains("turns of round-robin")), "{of:?}");
 }
 
+/// A workload whose operations are due like this, before one server.
+fn operated(process: workload::Process, law: &Law) -> Lab {
+    let spec = workload::Spec {
+        arrivals: workload::Arrivals::Open { process, limit: 1 << 20 },
+        ..workload::preset("file-server").expect("a preset").spec()
+    };
+    let target = workload::Extent { size: 1 << 30, block: 512 };
+    let (sharer, sharers, start) = (0, 1, clock::Ns::ZERO);
+    let place = workload::Placement { targets: vec![target], sharer, sharers, start };
+    let mut lab = Lab::default();
+    let server = lab.station("server", Station::SINGLE);
+    let route = || vec![Hop::visit(server, law.clone())];
+    let source = Source::Operations(Box::new(Operations { spec, place, step: 0, worker: 0 }));
+    lab.issuer("w", Load::of(source, vec![Class::read(0, route()), Class::write(0, route())]));
+    lab
+}
+
+/// Arrivals at one of two rates, at one server: each phase has a queue of its own where it is long, and all have one where
+/// phases are short or bring too much.
+#[test]
+fn arrivals_in_bursts() {
+    // Rates, length of a phase, and the mean response with constant and with exponential times, as printed by `truth.py`.
+    let truths = [
+        ([8000.0, 2000.0], 50_000, [259.4, 411.8]),
+        ([8000.0, 2000.0], 5_000, [239.4, 346.6]),
+        ([8000.0, 2000.0], 500, [189.9, 249.8]),
+        ([6000.0, 0.0], 10_000, [173.3, 241.8]),
+        ([15000.0, 1000.0], 5_000, [5990.3, 6065.2]),
+    ];
+    for ([high, low], length, by_law) in truths {
+        for (law, truth) in [constant(100), exponential(100)].into_iter().zip(by_law) {
+            let length = clock::Ns(length * 1000);
+            let process = workload::Process::Bursts { high, low, burst: length, pause: length };
+            let lab = operated(process, &law);
+            let what = format!("{high} and {low} a second, {} ms, {law:?}", length.0 / 1_000_000);
+            near(&what, response(&estimate(&lab.plant), 0), truth, 0.05);
+        }
+    }
+}
+
 /// More falls due than is carried: as many I/Os as may be outstanding are, and each takes their number over the rate.
 #[test]
 fn overload_is_littles_law() {
