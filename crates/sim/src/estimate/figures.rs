@@ -8,7 +8,7 @@ use super::turns;
 use super::{DirectionRates, HopEstimate, IssuerEstimate};
 use crate::plant::{HopElement, Plant, PlantHop};
 use scenario::topology::HopKind;
-use workload::Dir;
+use workload::{Arrivals, Dir, Process};
 
 /// Figures of one site of each spot, by direction.
 struct Here {
@@ -214,7 +214,7 @@ pub fn bounds(lumped: &Lumped) -> crate::analytic::ThroughputBounds {
 
 /// What the estimate ignores of a network.
 pub fn left_out(plant: &Plant, lumped: &Lumped, solved: &Solved, sums: &SiteSums) -> Vec<String> {
-    use crate::model::{Begin, Hop, Policy, Station};
+    use crate::model::{Begin, Hop, Policy, Source, Station};
     let mut notes = Vec::new();
     let network = &plant.network;
     let mut note = |is: bool, text: &str| {
@@ -255,6 +255,16 @@ pub fn left_out(plant: &Plant, lumped: &Lumped, solved: &Solved, sums: &SiteSums
         turns::are_unsure(lumped, network, &solved.utilization),
         "how the turns of round-robin paths fall: beside those of other loads, for open loads and at other than links a path \
          has its share of the I/Os all the time, and not many of them in a row",
+    );
+    let ramps = |load: &crate::model::Load| match &load.source {
+        Source::Operations(of) => {
+            matches!(of.spec.arrivals, Arrivals::Open { process: Process::Ramp { .. }, .. })
+        }
+        _ => false,
+    };
+    note(
+        loads.iter().any(ramps),
+        "how a rate rises or falls: it is the one at the end of the ramp",
     );
     let submits = |class: &crate::model::Class| class.route.contains(&Hop::Submit);
     note(

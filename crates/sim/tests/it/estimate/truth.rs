@@ -459,6 +459,16 @@ fn operated(process: workload::Process, law: &Law) -> Lab {
     lab
 }
 
+/// Which of its rates a ramp is estimated at is said.
+#[test]
+fn a_ramp_is_estimated_at_its_end() {
+    let over = clock::Ns(10_000_000_000);
+    let process = workload::Process::Ramp { from: 1000.0, to: 5000.0, over };
+    let of = estimate(&operated(process, &constant(100)).plant);
+    near("a ramp", of.iops, 5000.0, 1e-6);
+    assert!(of.left_out.iter().any(|note| note.contains("end of the ramp")), "{:?}", of.left_out);
+}
+
 /// Arrivals at one of two rates, at one server: each phase has a queue of its own where it is long, and all have one where
 /// phases are short or bring too much.
 #[test]
