@@ -4,7 +4,8 @@
 //! carries: it only moves the queue to before the limit, and slows I/Os where too few are let in to keep the stations
 //! behind it busy. Both follow from the distribution of the number within: what its stations have alone, convolved (Buzen
 //! 1973; the part behind a limit as one server, Chandy, Herzog and Woo 1975). Up to the limit it stays as it is; beyond
-//! it each state has the same share of the one before. The I/Os that a load may have outstanding are a limit around its
+//! it each state has the same share of the one before, and what waits is the less the more evenly I/Os leave a full limit
+//! (`held`). The I/Os that a load may have outstanding are a limit around its
 //! whole route.
 
 use super::held::{self, Held};

@@ -22,6 +22,9 @@ const LONG: f64 = 12.0;
 const TURNS: [usize; 2] = [8, 16];
 const IOS: usize = 2_000;
 
+/// A selector and the arms of a branch.
+type Branch<'a> = (SelectorId, &'a [Vec<Hop>]);
+
 /// What uses the paths of a selector.
 #[derive(Clone, Debug, Default)]
 struct User {
@@ -161,7 +164,7 @@ fn own(arms: &[Vec<Hop>], sites: &Sites) -> BTreeSet<(bool, u32)> {
 }
 
 /// The branch of a route that stays with a path, and its arms.
-fn branch<'a>(network: &Network, route: &'a [Hop]) -> Option<(SelectorId, &'a [Vec<Hop>])> {
+fn branch<'a>(network: &Network, route: &'a [Hop]) -> Option<Branch<'a>> {
     let of = |hop: &'a Hop| match hop {
         Hop::Branch { selector, arms } if arms.len() > 1 => Some((*selector, arms.as_slice())),
         _ => None,
@@ -174,7 +177,7 @@ fn users(lumped: &Lumped, network: &Network) -> BTreeMap<u32, User> {
     let mut users: BTreeMap<u32, User> = BTreeMap::new();
     for (load, to) in network.loads().iter().zip(&lumped.load_of) {
         let routes = load.classes.iter().map(|class| branch(network, &class.route));
-        let routes: Vec<Option<(SelectorId, &[Vec<Hop>])>> = routes.collect();
+        let routes: Vec<Option<Branch>> = routes.collect();
         if routes.iter().all(Option::is_none) {
             continue;
         }
