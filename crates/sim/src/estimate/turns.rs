@@ -96,6 +96,7 @@ pub fn add(lumped: &mut Lumped, network: &Network) {
         lumped.crowd();
     }
 }
+
 /// Per selector whose paths do not all work at once: how many of them do, on average.
 fn speeds(network: &Network, users: &BTreeMap<u32, User>) -> BTreeMap<u32, f64> {
     let mut known: BTreeMap<[u64; 3], f64> = BTreeMap::new();

@@ -221,8 +221,8 @@ impl Dirty {
     }
 
     /// A write of mean size `bytes` that continues as soon as there is room, and is destaged by `work` in the
-    /// background, with so many tokens of a pool that limits what is in flight. `chances` are those that its block is dirty already, so that
-    /// it needs no room, for equally spaced shares of the room that are in use.
+    /// background, with so many tokens of a pool that limits what is in flight. `chances` are those that its block is
+    /// dirty already, so that it needs no room, for equally spaced shares of the room that are in use.
     ///
     /// Where there is room for very many I/Os, one of several takes the tokens of all, and its copy does the work of all:
     /// the same work in fewer, larger pieces.

@@ -275,6 +275,20 @@ fn closed_loads_and_their_number() {
     }
 }
 
+/// A limit, and within it a delay and an exponential server.
+fn a_limit_before_a_delay_and_a_server(tokens: u32) -> (Lab, Vec<Hop>) {
+    let mut lab = Lab::default();
+    let pool = lab.pool("queue", tokens);
+    let (wire, disk) = (lab.station("wire", Station::Delay), lab.station("disk", Station::SINGLE));
+    let route = vec![
+        Hop::Take { pool, tokens: 1 },
+        Hop::visit(wire, constant(100)),
+        Hop::visit(disk, exponential(100)),
+        Hop::Give { pool, tokens: 1 },
+    ];
+    (lab, route)
+}
+
 /// Queue limits move the queue of an open load, and slow it only where they keep a station idle.
 #[test]
 fn open_loads_before_queue_limits() {
@@ -286,16 +300,7 @@ fn open_loads_before_queue_limits() {
         (0.97, 64, 100, 3140.5, 3038.2),
     ];
     for (load, tokens, limit, due, issued) in truths {
-        let mut lab = Lab::default();
-        let pool = lab.pool("queue", tokens);
-        let (wire, disk) =
-            (lab.station("wire", Station::Delay), lab.station("disk", Station::SINGLE));
-        let route = vec![
-            Hop::Take { pool, tokens: 1 },
-            Hop::visit(wire, constant(100)),
-            Hop::visit(disk, exponential(100)),
-            Hop::Give { pool, tokens: 1 },
-        ];
+        let (mut lab, route) = a_limit_before_a_delay_and_a_server(tokens);
         open(&mut lab, "w", arrivals(load, 1.0), limit, route);
         let of = estimate(&lab.plant);
         near(&format!("{tokens} tokens, {limit} outstanding, {load}"), response(&of, 0), due, 0.1);
@@ -360,16 +365,7 @@ fn few_tokens_before_a_delay_and_a_server() {
     for (tokens, load, truth) in
         [(1, 0.4, 695.2), (1, 0.48, 2989.9), (2, 0.6, 472.6), (2, 0.7, 838.5)]
     {
-        let mut lab = Lab::default();
-        let pool = lab.pool("queue", tokens);
-        let (wire, disk) =
-            (lab.station("wire", Station::Delay), lab.station("disk", Station::SINGLE));
-        let route = vec![
-            Hop::Take { pool, tokens: 1 },
-            Hop::visit(wire, constant(100)),
-            Hop::visit(disk, exponential(100)),
-            Hop::Give { pool, tokens: 1 },
-        ];
+        let (mut lab, route) = a_limit_before_a_delay_and_a_server(tokens);
         open(&mut lab, "w", arrivals(load, 1.0), ENDLESS, route);
         near(&format!("{tokens} tokens, {load}"), response(&estimate(&lab.plant), 0), truth, 0.1);
     }
