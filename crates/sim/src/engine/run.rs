@@ -64,7 +64,10 @@ impl<O: Observer> Simulation<O> {
                 self.standing = 0;
             }
             self.dispatched += 1;
-            self.dispatch(event);
+            if let Some((who, hop)) = self.dispatch(event) {
+                self.walk_here(who, hop);
+                self.walk_ready();
+            }
         }
         self.report()?;
         Ok(false)
@@ -119,31 +122,34 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
+    /// What an event does. Who continues first, and at which step: one place for all that continue, which nearly always
+    /// somebody does, is all that the compiler puts into the loop.
     #[inline]
-    fn dispatch(&mut self, event: SimEvent) {
+    fn dispatch(&mut self, event: SimEvent) -> Option<(u32, u32)> {
         let place = event.place();
         match self.stations.get_mut(place as usize).map(|place| &mut place.kind) {
-            Some(Discipline::Queue(_)) => self.served_in_line(place, event.who, event.hop),
+            Some(Discipline::Queue(_)) => {
+                return self.served_in_line(place, event.who, event.hop);
+            }
             Some(Discipline::Delay(_) | Discipline::Foreseen(_)) => {
-                let hop = self.entities[event.who].hop as usize;
-                if let RouteStep::Run { run, next, .. } = self.steps[hop] {
+                let hop = self.entities[event.who].hop;
+                if let RouteStep::Run { run, next, .. } = self.steps[hop as usize] {
                     self.run_ends(run, next, event.who);
-                    self.walk(event.who, next);
-                    return self.walk_ready();
+                    return Some((event.who, next));
                 }
                 self.leave(place, event.who);
-                self.go_on_first(event.who);
+                return Some((event.who, hop + 1));
             }
             Some(Discipline::Fluid(fluid)) => {
                 if fluid.apart {
-                    self.walk(event.who, event.hop + 1);
-                } else if let Some(who) = fluid.leave(event.time) {
-                    self.leave(place, who);
-                    self.set_alarm(place);
-                    self.go_on_first(who);
-                } else {
-                    self.set_alarm(place);
+                    return Some((event.who, event.hop + 1));
                 }
+                let left = fluid.leave(event.time);
+                if let Some(who) = left {
+                    self.leave(place, who);
+                }
+                self.set_alarm(place);
+                return left.map(|who| (who, self.entities[who].hop + 1));
             }
             Some(Discipline::Batch(_)) => self.gathered(place),
             Some(Discipline::Gated(_)) => self.gate_alarm(place),
@@ -160,7 +166,7 @@ impl<O: Observer> Simulation<O> {
                 }
             }
         }
-        self.walk_ready();
+        self.next_ready()
     }
 
     /// Adds an event `span` from now.

@@ -48,6 +48,11 @@ impl<T: Copy + Ord> Tournament<T> {
     #[inline]
     pub fn set(&mut self, number: usize, value: T) {
         let nodes = &mut *self.nodes;
+        if let [_, root, first, second] = nodes {
+            *(if number == 0 { &mut *first } else { &mut *second }) = value;
+            *root = (*first).min(*second);
+            return;
+        }
         let small = nodes.len() <= SMALL;
         let mut at = nodes.len() / 2 + number;
         let mut least = value;

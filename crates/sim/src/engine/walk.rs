@@ -17,10 +17,11 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Continues `who`, whose event this is, after its hop, before all other ready I/Os.
+    /// Takes the first I/O that is ready, and where it continues.
     #[inline]
-    pub(super) fn go_on_first(&mut self, who: u32) {
-        self.walk(who, self.entities[who].hop + 1);
+    pub(super) fn next_ready(&mut self) -> Option<(u32, u32)> {
+        let first = self.ready.pop(&self.entities)?;
+        Some((first, self.entities[first].hop))
     }
 
     /// Makes `who` ready to continue after its hop.
@@ -30,9 +31,15 @@ impl<O: Observer> Simulation<O> {
         self.ready.push(&mut self.entities, who);
     }
 
-    /// Starts the hop of `who` and every following one that takes no time, until it comes to rest.
-    #[inline]
-    pub(super) fn walk(&mut self, who: u32, mut hop: u32) {
+    /// As [`Simulation::walk_here`], where that is seldom.
+    #[inline(never)]
+    fn walk(&mut self, who: u32, hop: u32) {
+        self.walk_here(who, hop);
+    }
+
+    /// Starts this hop of `who` and every following one that takes no time, until it comes to rest.
+    #[inline(always)]
+    pub(super) fn walk_here(&mut self, who: u32, mut hop: u32) {
         let (station, demand) = loop {
             match self.steps[hop as usize] {
                 RouteStep::Visit { station, demand } => break (station, demand),
@@ -174,7 +181,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// `who` comes to a queue without limits, which is nearly always where it comes to; whether it did.
-    #[inline]
+    #[inline(always)]
     fn queue_up(&mut self, station: u32, demand: u32, who: u32) -> bool {
         let place = &mut self.stations[station as usize];
         let Discipline::Queue(queue) = &mut place.kind else { return false };
@@ -319,19 +326,25 @@ impl<O: Observer> Simulation<O> {
         self.observer.served(station, entity.class, who, self.now);
     }
 
-    /// A server has finished `who`, which continues, or keeps the server while the next station is full.
+    /// A server has finished `who`, which continues at a step, or keeps the server while the next station is full.
     #[inline]
-    pub(super) fn served_in_line(&mut self, station: u32, who: u32, hop: u32) {
+    pub(super) fn served_in_line(
+        &mut self,
+        station: u32,
+        who: u32,
+        hop: u32,
+    ) -> Option<(u32, u32)> {
         let mut hop = hop + 1;
         if self.doors {
             self.entities[who].hop = hop;
             if let Some(next) = self.closed_door(station, who) {
-                return self.keep(station, next, who);
+                self.keep(station, next, who);
+                return self.next_ready();
             }
             hop = self.entities[who].hop;
         }
         let (now, place) = (self.now, &mut self.stations[station as usize]);
-        let Discipline::Queue(queue) = &mut place.kind else { return };
+        let Discipline::Queue(queue) = &mut place.kind else { return None };
         let entity = &self.entities[who];
         let stayed = now.since(entity.entered);
         place.tally.depart(now, stayed, entity.dir, entity.bytes);
@@ -354,7 +367,7 @@ impl<O: Observer> Simulation<O> {
         if blocked {
             self.admit(station);
         }
-        self.walk(who, hop);
+        Some((who, hop))
     }
 
     /// The full station that blocks `who` at `station`, if there is one. Decides the skips before it.

@@ -118,9 +118,8 @@ impl<O: Observer> Simulation<O> {
         let (station, behind) = (links.station, links.behind);
         let mut due = std::mem::take(&mut links.due);
         sort(&mut due);
-        let mut come = 0;
+        let (mut come, mut leaves) = (0, self.departure(station));
         loop {
-            let leaves = self.departure(station);
             let next = due.get(come).copied();
             match next.filter(|event| (event.time, event.place()) < (leaves, station)) {
                 Some(event) if event.time >= until => break,
@@ -129,12 +128,12 @@ impl<O: Observer> Simulation<O> {
                     self.now = event.time;
                     // Where it has left again before the next one comes, its leaving is no event.
                     let next = due.get(come).map_or(until, |next| next.time.min(until));
-                    self.come_to_links(event, if behind { next } else { Ps::ZERO });
+                    leaves = self.come_to_links(event, if behind { next } else { Ps::ZERO });
                 }
                 None if leaves >= until => break,
                 None => {
                     self.now = leaves;
-                    self.leave_links(station, behind)?;
+                    leaves = self.leave_links(station, behind)?;
                 }
             }
             self.dispatched += 1;
@@ -148,37 +147,43 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// The I/O of an event has ended its sequence or its delay, and crosses links: at once where it is alone on them and leaves
-    /// them before `next`.
-    fn come_to_links(&mut self, event: SimEvent, next: Ps) {
-        let who = event.who;
-        match self.steps[self.entities[who].hop as usize] {
-            RouteStep::Run { run, next, .. } => self.run_ends(run, next, who),
+    /// them before `next`. When the next I/O leaves them.
+    #[inline]
+    fn come_to_links(&mut self, event: SimEvent, next: Ps) -> Ps {
+        let (now, who) = (self.now, event.who);
+        let hop = self.entities[who].hop;
+        let hop = match self.steps[hop as usize] {
+            RouteStep::Run { run, next, .. } => {
+                self.run_ends(run, next, who);
+                next
+            }
             _ => {
                 self.leave(event.place(), who);
-                self.entities[who].hop += 1;
+                hop + 1
             }
-        }
-        let step = self.steps[self.entities[who].hop as usize];
-        let RouteStep::Cross { station, path, size } = step else { return };
-        if !self.pass_links_alone(station, path, size, who, next) {
-            self.cross(station, path, size, who);
-        }
-    }
-
-    /// `who` crosses links if it is alone on them until it leaves them, before `next`; whether it is.
-    fn pass_links_alone(&mut self, station: u32, path: u32, size: u32, who: u32, next: Ps) -> bool {
+        };
+        let RouteStep::Cross { station, path, size } = self.steps[hop as usize] else {
+            return Ps::ZERO;
+        };
         let size = self.figures.sizes[size as usize];
-        let (now, entity) = (self.now, &self.entities[who]);
         let place = &mut self.stations[station as usize];
-        let Discipline::Fluid(fluid) = &mut place.kind else { return false };
-        let Some(left) = fluid.cross_alone(now, path, size.of(entity.bytes), next) else {
-            return false;
+        let entity = &mut self.entities[who];
+        let Discipline::Fluid(fluid) = &mut place.kind else { return Ps::ZERO };
+        (entity.hop, entity.entered, entity.at) = (hop, now, station);
+        place.tally.arrive(now);
+        if size.brings_payload() {
+            fluid.tally(path).arrive(now);
+        }
+        let bytes = size.of(entity.bytes);
+        let Some(left) = fluid.cross_alone(now, path, bytes, next) else {
+            fluid.cross(now, path, who, bytes);
+            place.tally.set_busy(now, fluid.at_work());
+            return fluid.next().unwrap_or(Ps::MAX);
         };
         let (dir, bytes, stayed) = (entity.dir, entity.bytes, left.since(now));
-        let with = size.brings_payload().then(|| fluid.tally(path));
-        for tally in [Some(&mut place.tally), with].into_iter().flatten() {
-            tally.arrive(now);
-            tally.depart(left, stayed, dir, bytes);
+        place.tally.depart(left, stayed, dir, bytes);
+        if size.brings_payload() {
+            fluid.tally(path).depart(left, stayed, dir, bytes);
         }
         place.tally.begin(now);
         place.tally.end(left);
@@ -188,19 +193,32 @@ impl<O: Observer> Simulation<O> {
         self.dispatched += 1;
         self.apart.left.push(SimEvent::new(left, station, self.sequence, who));
         self.sequence += 1;
-        true
+        Ps::MAX
     }
 
-    /// An I/O leaves links, into a sequence or to the rest of the network.
-    fn leave_links(&mut self, station: u32, behind: bool) -> Result<(), Halt> {
-        let Discipline::Fluid(fluid) = &mut self.stations[station as usize].kind else {
-            return Ok(());
-        };
-        let Some(who) = fluid.leave(self.now) else { return Err(Halt::Livelock(self.now)) };
-        self.leave(station, who);
-        let hop = self.entities[who].hop;
-        let event = SimEvent::new(self.now, station, self.sequence, who).at_hop(hop);
+    /// An I/O leaves links, into a sequence or to the rest of the network. When the next one leaves them.
+    #[inline]
+    fn leave_links(&mut self, station: u32, behind: bool) -> Result<Ps, Halt> {
+        let now = self.now;
+        let place = &mut self.stations[station as usize];
+        let Discipline::Fluid(fluid) = &mut place.kind else { return Ok(Ps::MAX) };
+        let Some(who) = fluid.leave(now) else { return Err(Halt::Livelock(now)) };
+        let entity = &self.entities[who];
+        let stayed = now.since(entity.entered);
+        place.tally.depart(now, stayed, entity.dir, entity.bytes);
+        place.tally.set_busy(now, fluid.at_work());
+        if let RouteStep::Cross { path, size, .. } = self.steps[entity.hop as usize]
+            && self.figures.sizes[size as usize].brings_payload()
+        {
+            fluid.tally(path).depart(now, stayed, entity.dir, entity.bytes);
+        }
+        if O::TIMES {
+            place.latency.record(stayed);
+        }
+        let leaves = fluid.next().unwrap_or(Ps::MAX);
+        let event = SimEvent::new(now, station, self.sequence, who).at_hop(entity.hop);
         self.sequence += 1;
+        self.observer.served(station, entity.class, who, now);
         if behind {
             self.apart.left.push(event);
         } else {
@@ -208,7 +226,7 @@ impl<O: Observer> Simulation<O> {
             self.dispatched -= 1;
             self.pending.push(event);
         }
-        Ok(())
+        Ok(leaves)
     }
 
     /// I/Os that have left links behind the rest begin their sequences, in the order in which they left.

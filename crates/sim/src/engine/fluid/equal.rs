@@ -102,6 +102,18 @@ impl Equal {
         Some((left, from, self.clock))
     }
 
+    /// Removes the complete I/O where there is only one, which is nearly always; the caller divides again.
+    #[inline]
+    pub fn take_only(&mut self, now: Ps) -> Option<Tag> {
+        let clock = self.clock(now);
+        if !self.due.is_empty() {
+            return None;
+        }
+        self.tags.only_until(clock)?;
+        self.present -= 1;
+        self.tags.pop_only()
+    }
+
     /// The lowest path among the complete I/Os.
     #[inline]
     pub fn ready(&mut self, now: Ps) -> Option<u32> {
@@ -124,6 +136,20 @@ impl Equal {
             self.due.insert(at, first);
         }
         self.due.last().map(|tag| tag.path)
+    }
+
+    /// Removes the complete I/O where there is only one; also returns the virtual clock.
+    #[inline]
+    pub fn leave_only(&mut self, now: Ps) -> Option<(Tag, u128)> {
+        let tag = self.take_only(now)?;
+        self.divide();
+        Some((tag, self.clock))
+    }
+
+    /// The virtual clock as it was counted last.
+    #[inline]
+    pub fn counted(&self) -> u128 {
+        self.clock
     }
 
     /// Removes that I/O; also returns the virtual clock.

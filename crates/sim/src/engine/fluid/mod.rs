@@ -350,13 +350,12 @@ impl Fluid {
         self.arrivals += 1;
         self.present += 1;
         let path = &mut self.paths[path as usize];
-        let part = &mut self.parts[path.part as usize];
-        let clock = match part {
-            Partition::Equal(equal) => equal.enter(now, tag),
-            Partition::Star(star) => star.enter(now, path.flow, tag),
-            Partition::Fair(fair) => fair.enter(now, path.flow, tag),
+        let (clock, next) = match &mut self.parts[path.part as usize] {
+            Partition::Equal(equal) => (equal.enter(now, tag), equal.next()),
+            Partition::Star(star) => (star.enter(now, path.flow, tag), star.next()),
+            Partition::Fair(fair) => (fair.enter(now, path.flow, tag), fair.next()),
         };
-        self.nexts.set(path.part as usize, part.next());
+        self.nexts.set(path.part as usize, next);
         path.count_until(clock);
         path.present += 1;
     }
@@ -364,6 +363,38 @@ impl Fluid {
     /// Removes one complete I/O, from the lowest path first.
     #[inline]
     pub fn leave(&mut self, now: Ps) -> Option<u32> {
+        self.leave_only(now).or_else(|| self.leave_first(now))
+    }
+
+    /// Removes the complete I/O where it is certain that there is only one, which is nearly always.
+    #[inline]
+    fn leave_only(&mut self, now: Ps) -> Option<u32> {
+        let mut due = self.nexts.all().iter().zip(0_usize..).filter(|(next, _)| **next <= now);
+        let ((_, number), None) = (due.next()?, due.next()) else { return None };
+        let paths = &mut self.paths;
+        let (tag, clock, next) = match &mut self.parts[number] {
+            Partition::Equal(equal) => {
+                let (tag, clock) = equal.leave_only(now)?;
+                (tag, clock, equal.next())
+            }
+            Partition::Star(star) => {
+                let flow_of = |path: u32| paths[path as usize].flow;
+                let (tag, clock) = star.leave_only(now, flow_of)?;
+                (tag, clock, star.next())
+            }
+            Partition::Fair(_) => return None,
+        };
+        self.nexts.set(number, next);
+        let path = &mut paths[tag.path as usize];
+        path.count_until(clock);
+        path.present -= 1;
+        self.present -= 1;
+        Some(tag.who)
+    }
+
+    /// Removes one complete I/O, from the lowest path first.
+    #[inline(never)]
+    fn leave_first(&mut self, now: Ps) -> Option<u32> {
         let (parts, nexts) = (&mut self.parts, &self.nexts);
         let all = nexts.all();
         let mut first = NO_PATH;

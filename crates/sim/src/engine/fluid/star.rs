@@ -13,9 +13,10 @@ use crate::Ps;
 pub struct Star {
     /// The trunk's fractions of a byte a second.
     trunk: u64,
-    /// By flow: the least rate of the links behind the trunk; and the least of all.
+    /// By flow: the least rate of the links behind the trunk.
     narrowest: Box<[u64]>,
-    least: u64,
+    /// The least of these and the trunk's rate in their smallest numbers; 0 and 1 where these do not fit.
+    ratio: (u32, u32),
     /// I/Os by flow, and all; on no flow are more than `most`.
     present: Box<[u64]>,
     most: u64,
@@ -33,7 +34,7 @@ impl Star {
         let capacity = SharedCapacity::Link { link: fair.first_link(), rate: trunk };
         Ok(Star {
             trunk,
-            least: narrowest.iter().copied().min().unwrap_or(trunk),
+            ratio: ratio(&narrowest, trunk),
             present: vec![0; narrowest.len()].into(),
             narrowest,
             most: 0,
@@ -67,10 +68,11 @@ impl Star {
         if self.has_room_for(self.most) { Some(self.trunk) } else { self.shared_by_most() }
     }
 
-    /// Whether all links behind the trunk carry as many equal shares of it.
+    /// Whether it is certain that all links behind the trunk carry as many equal shares of it. There are not 2^32 I/Os.
     #[inline]
     fn has_room_for(&self, most: u64) -> bool {
-        u128::from(most) * u128::from(self.trunk) <= u128::from(self.least) * u128::from(self.all)
+        let (least, trunk) = self.ratio;
+        most * u64::from(trunk) <= u64::from(least) * self.all
     }
 
     /// The same where it needs a closer look.
@@ -130,6 +132,33 @@ impl Star {
         if self.differ { self.fair.ready(now) } else { self.equal.ready(now) }
     }
 
+    /// Removes the complete I/O where there is only one and all have one clock, which is also returned; `flow_of` says the
+    /// flow of a path.
+    #[inline]
+    pub fn leave_only(&mut self, now: Ps, flow_of: impl Fn(u32) -> u32) -> Option<(Tag, u128)> {
+        if self.differ {
+            return None;
+        }
+        let tag = self.equal.take_only(now)?;
+        self.present[flow_of(tag.path) as usize] -= 1;
+        self.all -= 1;
+        let clock = self.equal.counted();
+        self.divide(now);
+        Some((tag, clock))
+    }
+
+    /// After one has left: divides again what all share, or else each flow for itself.
+    #[inline]
+    fn divide(&mut self, now: Ps) {
+        match self.shared() {
+            Some(rate) => {
+                self.equal.offer(rate);
+                self.equal.divide();
+            }
+            None => self.part(now),
+        }
+    }
+
     /// Removes that I/O; also returns its flow's virtual clock.
     #[inline]
     pub fn leave(&mut self, now: Ps, flow: u32) -> Option<(u32, u128)> {
@@ -138,11 +167,8 @@ impl Star {
         self.all -= 1;
         if self.differ {
             self.meet();
-        } else if let Some(rate) = self.shared() {
-            self.equal.offer(rate);
-            self.equal.divide();
         } else {
-            self.part(now);
+            self.divide(now);
         }
         Some(left)
     }
@@ -164,7 +190,7 @@ impl Star {
             && let Some((trunk, narrowest)) = self.fair.star()
         {
             (self.trunk, self.narrowest) = (trunk, narrowest);
-            self.least = self.narrowest.iter().copied().min().unwrap_or(trunk);
+            self.ratio = ratio(&self.narrowest, trunk);
             self.differ = false;
         }
     }
@@ -205,6 +231,16 @@ impl Star {
     }
 }
 
+/// The least of these rates and the trunk's in their smallest numbers; 0 and 1 where these do not fit.
+fn ratio(narrowest: &[u64], trunk: u64) -> (u32, u32) {
+    let least = narrowest.iter().copied().min().unwrap_or(trunk);
+    let (mut divisor, mut rest) = (trunk, least);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    let smallest = |rate: u64| u32::try_from(rate / divisor.max(1));
+    smallest(least).and_then(|least| Ok((least, smallest(trunk)?))).unwrap_or((0, 1))
+}
 #[cfg(test)]
 mod tests {
     use super::super::NEVER;
