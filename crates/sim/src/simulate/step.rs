@@ -153,7 +153,8 @@ impl StepRun<'_> {
         intervals.extend(self.batches.intervals(index, seconds));
         self.ask_of_warmup(warm, cell)?;
         self.cells.clear();
-        self.advance(Phase::Cooldown, self.times.end, cell)?;
+        let cooldown = Ns(self.times.end.0.saturating_sub(self.cut.0));
+        self.advance(Phase::Cooldown, self.times.end, unkept(cooldown, cell))?;
         self.say(StepEvent::Done(intervals))
     }
 
@@ -162,7 +163,7 @@ impl StepRun<'_> {
         let planned: Ns = self.step.warmup.into();
         if !self.step.incidents.is_empty() {
             // Their moments are in the network already, and count from a measurement that begins as announced.
-            self.advance(Phase::Warmup, self.times.measure, cell)?;
+            self.advance(Phase::Warmup, self.times.measure, unkept(planned, cell))?;
             self.cells.clear();
             return Ok(0);
         }
@@ -178,8 +179,9 @@ impl StepRun<'_> {
             self.cells.clear();
             return Ok(0);
         }
-        self.advance(Phase::Warmup, self.times.measure, cell)?;
         let asked = planned.0 <= self.times.measured().0.saturating_mul(ASKED_MOST);
+        let cell = if asked { cell } else { unkept(planned, cell) };
+        self.advance(Phase::Warmup, self.times.measure, cell)?;
         if !asked {
             self.cells.clear();
         }
@@ -191,7 +193,7 @@ impl StepRun<'_> {
         let most = self.times.measure;
         loop {
             let until = next_second(self.cut).min(most);
-            self.advance(Phase::Warmup, until, cell)?;
+            self.advance(Phase::Warmup, until, unkept(Ns::secs(1), cell))?;
             self.cells.clear();
             let Some(warming) = &self.warming else { return Ok(()) };
             let Some(warmed) = warming.look(self.cut, Ns::ZERO) else { continue };
@@ -385,6 +387,11 @@ fn watch(warming: &mut Warming, cut: &mut Cut) {
         warming.add(&interval);
         *tallies = [interval.read, interval.write];
     }
+}
+
+/// The cells of a span of which none is kept: no shorter than needed, since each looks at the whole network.
+fn unkept(span: Ns, cell: Ps) -> Ps {
+    cell.max(Ps(Ps::from(span).0 / CELLS as u64))
 }
 
 /// The first whole second after `at`.

@@ -110,3 +110,14 @@ fn intervals_add_up_and_histograms_hold_each_once() {
     assert!(rate.low <= 1.0001e8 && rate.high >= 0.998e8, "{rate:?}");
     assert!(rate.high - rate.low < 1e6, "every cell is as full as the wire: {rate:?}");
 }
+
+/// What is not measured is not cut as finely as what is: a moment that is measured after a long warm-up takes no longer than
+/// both.
+#[test]
+fn a_moment_is_measured_after_a_long_warm_up() {
+    for (warmup, rest) in [("20s", ""), ("1s", "cooldown = \"20s\"")] {
+        let plan = format!("warmup = \"{warmup}\"\nmeasure = \"1us\"\n{rest}");
+        let kept = run(&text(&plan), &PLAIN, wires);
+        assert!(bytes(&kept, |phase| phase == Phase::Warmup) > 0.9 * RATE as f64, "{plan}");
+    }
+}
