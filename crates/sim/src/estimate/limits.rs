@@ -181,9 +181,19 @@ pub fn loses_nothing(lumped: &Lumped) -> bool {
     lumped.loads.len() == 1
 }
 
-/// I/Os a second of all loads.
+/// I/Os a second of all loads, trims and the like included.
 pub fn total(lumped: &Lumped, state: &SolverState) -> f64 {
     lumped.loads.iter().zip(&state.rates).map(|(load, rate)| load.count * rate).sum()
+}
+
+/// Reads and writes a second of all loads.
+pub fn of_data(lumped: &Lumped, state: &SolverState) -> f64 {
+    let moves = |load: &LumpedLoad| -> f64 {
+        let classes = load.classes.iter().filter(|class| class.dir.moves_data());
+        classes.map(|class| class.share).sum()
+    };
+    let all = lumped.loads.iter().zip(&state.rates);
+    all.map(|(load, rate)| load.count * rate * moves(load)).sum()
 }
 
 /// Hops that are alike, with the spots that they consist of.

@@ -239,7 +239,7 @@ impl Solution<'_> {
             hops: figures::hops(plant, lumped, solved),
             issuers: figures::issuers(plant, lumped, solved),
             streams: figures::streams(plant, lumped, solved),
-            iops: limits::total(lumped, &solved.state),
+            iops: limits::of_data(lumped, &solved.state),
             bounds: figures::bounds(lumped),
             balanced: bounds::balanced(lumped),
             limits,
@@ -362,7 +362,7 @@ fn limiting(lumped: &Lumped, groups: &[HopGroup], solved: &Solved, found: &Bottl
             f64::INFINITY
         },
         fullest: found.fullest.and_then(|group| groups[group].hops.first().copied()),
-        iops: limits::total(lumped, &solved.state),
+        iops: limits::of_data(lumped, &solved.state),
         rate: lumped.loads.iter().zip(&solved.state.rates).map(bytes).sum(),
     }
 }
