@@ -106,7 +106,7 @@ impl LumpedLoad {
 fn weigh(load: &LumpedLoad, stays: &[f64], copies: CopyEnd, weights: &mut [f64]) {
     weights.fill(1.0);
     for join in load.classes.iter().flat_map(|class| &class.joins) {
-        for item in join.items.clone().filter(|item| !load.items[*item].background) {
+        for item in join.items.clone() {
             weights[item] = last_of(join, load.items[item].time, load.items[item].scv, stays[item]);
         }
     }
