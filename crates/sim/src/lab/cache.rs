@@ -11,6 +11,10 @@
 //! addresses, hot spots and Pareto lie on the volume by address, all from its start. Zipf's popular blocks are scattered,
 //! so that they know nothing of the other loads: these count as one rate that is even over all blocks and keeps as many.
 //!
+//! A sequential stream asks for all its blocks in turn, and for each again after a pass. It finds what it left itself where
+//! a pass takes less than the characteristic time, and nothing of it otherwise: of more than fits, all is gone before it
+//! comes back.
+//!
 //! Blocks of nearly the same popularity are taken together: a skew over 10⁹ blocks is some 900 classes.
 
 use workload::Skew;
@@ -26,11 +30,13 @@ const SHARES: usize = 64;
 const TIMES: usize = 256;
 const REACH: f64 = 1e4;
 
-/// Blocks that are accessed at random.
+/// Blocks that are accessed at random or in turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSet {
     /// How the accesses are distributed.
     pub skew: Skew,
+    /// All in turn, again and again.
+    pub stream: bool,
     /// Number of blocks.
     pub blocks: f64,
     /// Bytes of a block.
@@ -74,12 +80,46 @@ impl Keeping {
     }
 }
 
+/// What a sequential stream asks for in turn.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    of: BlockSet,
+    end: f64,
+    /// The time of a pass.
+    cycle: f64,
+}
+
+impl Stream {
+    fn of(set: &BlockSet) -> Stream {
+        let cycle = if set.rate > 0.0 { set.blocks / set.rate } else { f64::INFINITY };
+        Stream { of: *set, end: set.blocks * set.bytes, cycle }
+    }
+
+    /// The share of its blocks that are there after this time.
+    fn there(&self, time: f64) -> f64 {
+        (time / self.cycle).min(1.0)
+    }
+
+    fn covers(&self, piece: &Piece) -> bool {
+        self.end >= piece.end * (1.0 - 1e-12)
+    }
+}
+
 /// The blocks of a volume, by all loads that ask for them.
 #[derive(Clone, Debug)]
 struct VolumeBlocks {
     /// By load; those with the same blocks and skew are one.
     sets: Vec<(BlockSet, Vec<BlockClass>)>,
+    streams: Vec<Stream>,
     pieces: Vec<Piece>,
+}
+
+/// Whose blocks are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Without {
+    Nobody,
+    Set(usize),
+    Stream(usize),
 }
 
 /// A piece of a volume.
@@ -95,14 +135,17 @@ struct Piece {
 impl VolumeBlocks {
     fn of(loads: &[BlockSet]) -> VolumeBlocks {
         let mut sets: Vec<BlockSet> = Vec::new();
-        for load in loads {
+        for load in loads.iter().filter(|load| !load.stream) {
             match sets.iter_mut().find(|set| set.is_like(load)) {
                 Some(set) => set.rate += load.rate,
                 None => sets.push(*load),
             }
         }
         let sets: Vec<_> = sets.into_iter().map(|set| (set, set.classes())).collect();
+        let streams: Vec<Stream> =
+            loads.iter().filter(|load| load.stream).map(Stream::of).collect();
         let mut ends: Vec<f64> = sets.iter().flat_map(|(set, classes)| set.ends(classes)).collect();
+        ends.extend(streams.iter().map(|stream| stream.end));
         ends.sort_unstable_by(f64::total_cmp);
         ends.dedup_by(|next, last| *next <= *last * (1.0 + 1e-12));
         let mut pieces = Vec::with_capacity(ends.len());
@@ -111,7 +154,7 @@ impl VolumeBlocks {
             pieces.push(Piece { end, bytes: end - from, rate: 0.0 });
             from = end;
         }
-        let mut all = VolumeBlocks { sets, pieces };
+        let mut all = VolumeBlocks { sets, streams, pieces };
         let ordered: Vec<usize> =
             (0..all.sets.len()).filter(|at| !all.sets[*at].0.is_scattered()).collect();
         for at in ordered {
@@ -152,53 +195,81 @@ impl VolumeBlocks {
         self.sets.iter().map(even).collect()
     }
 
-    /// Whether each piece's blocks are there, without those of one load among `scattered`.
+    /// Whether each piece's blocks are there, by all loads but one.
     fn there<'a>(
         &'a self,
         keeping: Keeping,
         time: f64,
         scattered: &'a [(f64, f64)],
-        without: Option<usize>,
+        without: Without,
     ) -> impl Iterator<Item = (&'a Piece, f64)> {
         self.pieces.iter().map(move |piece| {
             let of = |(at, (end, rate)): (usize, &(f64, f64))| {
-                let covers = *end >= piece.end * (1.0 - 1e-12) && without != Some(at);
+                let covers = *end >= piece.end * (1.0 - 1e-12) && without != Without::Set(at);
                 if covers { *rate } else { 0.0 }
             };
             let rate = piece.rate + scattered.iter().enumerate().map(of).sum::<f64>();
-            (piece, keeping.there(rate, time))
+            let passed = |(at, stream): (usize, &Stream)| {
+                let covers = stream.covers(piece) && without != Without::Stream(at);
+                if covers { 1.0 - stream.there(time) } else { 1.0 }
+            };
+            let passed: f64 = self.streams.iter().enumerate().map(passed).product();
+            (piece, 1.0 - (1.0 - keeping.there(rate, time)) * passed)
         })
     }
 
     /// Bytes that are there.
     fn kept(&self, keeping: Keeping, time: f64) -> f64 {
         let scattered = self.scattered(keeping, time);
-        let pieces = self.there(keeping, time, &scattered, None);
+        let pieces = self.there(keeping, time, &scattered, Without::Nobody);
         pieces.map(|(piece, there)| piece.bytes * there).sum()
     }
 
     /// The share of the accesses of a load that find their block there.
     fn found(&self, set: &BlockSet, keeping: Keeping, time: f64) -> f64 {
+        if set.stream {
+            return self.found_in_turn(set, keeping, time);
+        }
         let Some(at) = self.sets.iter().position(|(known, _)| known.is_like(set)) else {
             return 0.0;
         };
         let scattered = self.scattered(keeping, time);
         if !set.is_scattered() {
-            let of = self.there(keeping, time, &scattered, None).zip(self.rates(at));
+            let all = self.there(keeping, time, &scattered, Without::Nobody);
+            let of = all.zip(self.rates(at));
             let (met, all) = of.fold((0.0, 0.0), |(met, all), ((piece, there), rate)| {
                 (met + piece.bytes * rate * there, all + piece.bytes * rate)
             });
             return if all > 0.0 { (met / all).clamp(0.0, 1.0) } else { 0.0 };
         }
         let end = scattered[at].0 * (1.0 + 1e-12);
-        let others = self.there(keeping, time, &scattered, Some(at));
-        let others = others.filter(|(piece, _)| piece.end <= end);
-        let (met, all) = others.fold((0.0, 0.0), |(met, all), (piece, there)| {
-            (met + piece.bytes * there, all + piece.bytes)
-        });
-        let even = keeping.rate(met / f64::max(all, f64::MIN_POSITIVE), time);
+        let others = self.there(keeping, time, &scattered, Without::Set(at));
+        let met = mean_there(others.filter(|(piece, _)| piece.end <= end));
+        let even = keeping.rate(met, time);
         share(&self.sets[at].1, |rate| keeping.there(rate + even, time))
     }
+
+    /// The same of a stream: all, where what it left on its last pass is still there; else what others left.
+    fn found_in_turn(&self, set: &BlockSet, keeping: Keeping, time: f64) -> f64 {
+        let Some(at) = self.streams.iter().position(|known| known.of.is_like(set)) else {
+            return 0.0;
+        };
+        let stream = &self.streams[at];
+        if stream.cycle <= time {
+            return 1.0;
+        }
+        let scattered = self.scattered(keeping, time);
+        let others = self.there(keeping, time, &scattered, Without::Stream(at));
+        mean_there(others.filter(|(piece, _)| stream.covers(piece)))
+    }
+}
+
+/// The share of the bytes of these pieces that is there.
+fn mean_there<'a>(pieces: impl Iterator<Item = (&'a Piece, f64)>) -> f64 {
+    let (there, all) = pieces.fold((0.0, 0.0), |(there, all), (piece, share)| {
+        (there + piece.bytes * share, all + piece.bytes)
+    });
+    there / f64::max(all, f64::MIN_POSITIVE)
 }
 
 /// Volumes that share a cache, those that are alike taken together.
@@ -238,7 +309,9 @@ impl Sharing {
     fn range(&self) -> (f64, f64) {
         let sets = || self.all.iter().flat_map(|(.., volume)| &volume.sets);
         let classes = || sets().flat_map(|(_, classes)| classes);
-        let rates = || classes().map(|class| class.rate).filter(|rate| *rate > 0.0);
+        let cycles = || self.all.iter().flat_map(|(.., volume)| &volume.streams);
+        let rates = || classes().map(|class| class.rate).chain(cycles().map(|of| 1.0 / of.cycle));
+        let rates = || rates().filter(|rate| *rate > 0.0);
         let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
         match most > 0.0 {
             true => (1.0 / most / REACH / REACH, REACH / least),
@@ -295,8 +368,13 @@ impl DirtyRoom {
         let (low, high) = sharing.range();
         let step = (high / low).powf(1.0 / (TIMES - 1) as f64);
         let at = |at: usize| low * step.powi(at as i32);
-        let times = (0..TIMES).map(at).map(|time| (time, sharing.kept(Keeping::Dirty, time)));
-        let times = times.collect();
+        // With the ends of passes, at which what a stream finds turns from nothing to all.
+        let mut times: Vec<f64> = (0..TIMES).map(at).collect();
+        let streams = sharing.all.iter().flat_map(|(.., volume)| &volume.streams);
+        times.extend(streams.flat_map(|of| [of.cycle * (1.0 - 1e-9), of.cycle]));
+        times.sort_unstable_by(f64::total_cmp);
+        let times = times.into_iter().filter(|time| time.is_finite());
+        let times = times.map(|time| (time, sharing.kept(Keeping::Dirty, time))).collect();
         DirtyRoom { sharing, room, times }
     }
 
@@ -309,7 +387,8 @@ impl DirtyRoom {
         let found =
             |(time, bytes): &(f64, f64)| (*bytes, volume.found(load, Keeping::Dirty, *time));
         known.extend(self.times.iter().map(found));
-        known.push((self.sharing.touched().max(known[TIMES].0), 1.0));
+        let most = known.last().map_or(0.0, |(bytes, _)| *bytes);
+        known.push((self.sharing.touched().max(most), 1.0));
         let chance = |bytes: f64| {
             let next = known.partition_point(|(known, _)| *known <= bytes);
             let Some((above, high)) = known.get(next).copied() else { return 1.0 };
@@ -436,7 +515,11 @@ mod tests {
 
     /// The hit share in a cache for this share of all blocks.
     fn hit(skew: Skew, share: f64, blocks: f64) -> f64 {
-        hits(&[BlockSet { skew, blocks, bytes: 4096.0, rate: 1.0 }], 0, share * blocks * 4096.0)
+        hits(
+            &[BlockSet { skew, stream: false, blocks, bytes: 4096.0, rate: 1.0 }],
+            0,
+            share * blocks * 4096.0,
+        )
     }
 
     #[track_caller]
@@ -465,7 +548,13 @@ mod tests {
 
     #[test]
     fn a_thousand_million_blocks_are_some_hundred_classes() {
-        let set = BlockSet { skew: Skew::Zipf(0.99), blocks: 1e9, bytes: 4096.0, rate: 3.0 };
+        let set = BlockSet {
+            skew: Skew::Zipf(0.99),
+            stream: false,
+            blocks: 1e9,
+            bytes: 4096.0,
+            rate: 3.0,
+        };
         let classes = set.classes();
         assert!(classes.len() < 1000, "{}", classes.len());
         near(sum(&classes, |class| class.blocks), 1e9, 1.0);
@@ -480,7 +569,8 @@ mod tests {
     /// and 1 - e^-t of 100 blocks each are 100 together at t = 0.1663.
     #[test]
     fn volumes_share_a_cache_by_what_is_asked_of_them() {
-        let set = |rate| BlockSet { skew: Skew::Uniform, blocks: 100.0, bytes: 1.0, rate };
+        let set =
+            |rate| BlockSet { skew: Skew::Uniform, stream: false, blocks: 100.0, bytes: 1.0, rate };
         let sets = [set(1000.0), set(100.0)];
         let found = [0, 1].map(|own| hits(&sets, own, 100.0));
         near(found[0] + found[1], 1.0, 1e-6);
@@ -490,7 +580,13 @@ mod tests {
     /// Three like volumes are as one of three times as many blocks, asked for three times as often.
     #[test]
     fn like_volumes_share_a_cache_evenly() {
-        let set = |blocks| BlockSet { skew: Skew::Uniform, blocks, bytes: 1.0, rate: blocks };
+        let set = |blocks| BlockSet {
+            skew: Skew::Uniform,
+            stream: false,
+            blocks,
+            bytes: 1.0,
+            rate: blocks,
+        };
         let (three, one) = ([set(100.0); 3], [set(300.0)]);
         near(hits(&three, 2, 120.0), hits(&one, 0, 120.0), 1e-9);
         let of = coalesced(&three, 1, 150.0).into_iter().zip(coalesced(&one, 0, 150.0));
@@ -513,7 +609,13 @@ mod tests {
                     "hot-spot" => Skew::HotSpot { accesses: number(a), blocks: number(b) },
                     _ => panic!("{line}"),
                 };
-                BlockSet { skew, blocks: number(blocks), bytes: 4096.0, rate: number(rate) }
+                BlockSet {
+                    skew,
+                    stream: false,
+                    blocks: number(blocks),
+                    bytes: 4096.0,
+                    rate: number(rate),
+                }
             };
             let sets = [of(0), of(5)];
             let volumes: Vec<&[BlockSet]> = match *one_volume {
@@ -534,7 +636,13 @@ mod tests {
     /// tenth, 900 blocks are dirty 3/4 of the time and 100 of them 53/54, if the second has a rate ten times as dense.
     #[test]
     fn writes_of_two_loads_coalesce_on_the_same_blocks() {
-        let set = |blocks, rate| BlockSet { skew: Skew::Uniform, blocks, bytes: 1.0, rate };
+        let set = |blocks, rate| BlockSet {
+            skew: Skew::Uniform,
+            stream: false,
+            blocks,
+            bytes: 1.0,
+            rate,
+        };
         let sets = [set(1000.0, 3000.0), set(100.0, 5000.0)];
         let (cold, hot) = (3.0 / 4.0, 53.0 / 54.0);
         let dirty = 900.0 * cold + 100.0 * hot;
@@ -546,7 +654,7 @@ mod tests {
     /// Uniform writes find as many dirty blocks as there are of all; a skew finds more.
     #[test]
     fn writes_coalesce_with_what_is_dirty() {
-        let set = |skew| [BlockSet { skew, blocks: 1000.0, bytes: 10.0, rate: 5.0 }];
+        let set = |skew| [BlockSet { skew, stream: false, blocks: 1000.0, bytes: 10.0, rate: 5.0 }];
         let of = coalesced(&set(Skew::Uniform), 0, 20_000.0);
         near(of[0], 0.0, 1e-9);
         near(of[16], 0.5, 1e-6);

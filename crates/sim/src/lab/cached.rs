@@ -42,9 +42,9 @@ impl CachedVolumes {
         self.all.iter().map(|of| of.touched as f64).sum()
     }
 
-    /// The share of a load's random reads that the cache, of `size` bytes, answers.
-    pub fn hit_share(&self, usage: &Usage, load: &VolumeLoad, size: f64) -> f64 {
-        let (volume, Some(set)) = (usage.blocks(false), load.blocks(0.0, false)) else {
+    /// The share of a load's random reads, or of those in sequence, that the cache, of `size` bytes, answers.
+    pub fn hit_share(&self, usage: &Usage, load: &VolumeLoad, size: f64, stream: bool) -> f64 {
+        let (volume, Some(set)) = (usage.blocks(false), load.blocks(0.0, false, stream)) else {
             return 0.0;
         };
         known(&self.hits, (volume, set), |(volume, set)| {
@@ -56,12 +56,19 @@ impl CachedVolumes {
     /// The chances that a write of a load finds its block dirty, by the share of the room, of `room` bytes, that dirty data
     /// fills.
     pub fn coalesced(&self, usage: &Usage, load: &VolumeLoad, room: f64) -> Vec<f64> {
-        let Some(set) = load.blocks(0.0, true) else { return vec![0.0, 0.0] };
-        known(&self.coalesced, (usage.blocks(true), set), |(volume, set)| {
-            let back = self.all.iter().filter(|of| of.mode != Some(CacheMode::WriteThrough));
-            let volumes = || back.map(|of| &of.written[..]).filter(|of| !of.is_empty());
-            self.dirty.get_or_init(|| DirtyRoom::new(volumes(), room)).coalesced(volume, set)
-        })
+        let random = load.writes.random();
+        let mut chances: Vec<f64> = Vec::new();
+        for (stream, share) in [(false, random), (true, 1.0 - random)] {
+            let Some(set) = load.blocks(0.0, true, stream) else { continue };
+            let of = known(&self.coalesced, (usage.blocks(true), set), |(volume, set)| {
+                let back = self.all.iter().filter(|of| of.mode != Some(CacheMode::WriteThrough));
+                let volumes = || back.map(|of| &of.written[..]).filter(|of| !of.is_empty());
+                self.dirty.get_or_init(|| DirtyRoom::new(volumes(), room)).coalesced(volume, set)
+            });
+            chances.resize(of.len(), 0.0);
+            chances.iter_mut().zip(of).for_each(|(all, chance)| *all += share * chance);
+        }
+        if chances.is_empty() { vec![0.0, 0.0] } else { chances }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::Ps;
 use crate::model::{Law, Table};
 
 /// Quantiles of a seek and of a revolution in the table of positioning times.
-const QUANTILES: usize = 16;
+const QUANTILES: usize = 32;
 /// The shortest seek as a share of the mean: 0.4 ms of 3.3 ms on disks of 15,000 rpm.
 const SHORTEST: f64 = 0.125;
 /// Greatest share that reordering can save: beyond that a disk would not rotate.

@@ -10,6 +10,9 @@ use super::cache::BlockSet;
 use scenario::DiskWorkload;
 use workload::{Arrivals, Dir, IoDemand, Skew, Spec, WorkloadKind};
 
+/// A share that rounding leaves of nothing.
+const NEVER: f64 = 1e-9;
+
 /// The loads on a volume, together and one by one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
@@ -112,19 +115,22 @@ impl VolumeLoad {
         load
     }
 
-    /// The blocks that it touches and how often, at so many I/Os a second: by writes alone, or by reads and writes; `None`
-    /// if nothing is written.
-    pub fn blocks(&self, rate: f64, writes_alone: bool) -> Option<BlockSet> {
+    /// The blocks that it touches and how often, at so many I/Os a second: by writes alone, or by reads and writes; at random
+    /// or in turn. `None` if it does not do that; a load without reads and writes touches its blocks all the same.
+    pub fn blocks(&self, rate: f64, writes_alone: bool, stream: bool) -> Option<BlockSet> {
         let none = DirectionMix::default();
         let mixes = [if writes_alone { &none } else { &self.reads }, &self.writes];
-        let weight: f64 = mixes.iter().map(|mix| mix.weight).sum();
+        let all: f64 = mixes.iter().map(|mix| mix.weight).sum();
         let moved: f64 = mixes.iter().map(|mix| mix.bytes).sum();
-        if weight <= 0.0 && writes_alone {
+        let random: f64 = mixes.iter().map(|mix| mix.random).sum();
+        let weight = if stream { all - random } else { random };
+        let idle = all <= 0.0 && !writes_alone && !stream;
+        if weight <= all * NEVER && !idle {
             return None;
         }
-        let bytes = if weight > 0.0 { (moved / weight).max(1.0) } else { self.reads.bytes() };
+        let bytes = if all > 0.0 { (moved / all).max(1.0) } else { self.reads.bytes() };
         let blocks = self.touched as f64 / bytes;
-        Some(BlockSet { skew: self.skew, blocks, bytes, rate: rate * weight })
+        Some(BlockSet { skew: self.skew, stream, blocks, bytes, rate: rate * weight })
     }
 }
 
@@ -182,7 +188,10 @@ impl Usage {
 
     /// The blocks that each load touches: by writes alone, or by reads and writes.
     pub fn blocks(&self, writes_alone: bool) -> Vec<BlockSet> {
-        self.loads.iter().filter_map(|(load, rate)| load.blocks(*rate, writes_alone)).collect()
+        let of = |(load, rate): &(VolumeLoad, f64)| {
+            [false, true].map(|stream| load.blocks(*rate, writes_alone, stream))
+        };
+        self.loads.iter().flat_map(of).flatten().collect()
     }
 }
 

@@ -124,8 +124,8 @@ enum FlashLines {
 /// What the loads of a volume share at the cache.
 #[derive(Default)]
 struct CachePools {
-    /// Pieces that are read ahead.
-    ahead: Option<PoolId>,
+    /// Disk I/Os that are read ahead, and how many of them one read is.
+    ahead: Option<(PoolId, u32)>,
     /// Writes of destages.
     destages: Option<PoolId>,
 }
@@ -134,9 +134,11 @@ struct CachePools {
 struct MediumWork {
     random_read: Vec<Hop>,
     stream_read: Vec<Hop>,
-    /// Random and sequential, in proportion.
+    /// Random and sequential, in proportion, to the disks of their addresses.
     write: Vec<Hop>,
-    /// Disk I/Os of a write that are in flight at once.
+    /// The same of what a cache took: gathered, and to idle disks.
+    destage: Vec<Hop>,
+    /// Disk I/Os of a destage that are in flight at once.
     written: f64,
 }
 
@@ -207,8 +209,7 @@ impl VolumeSite<'_> {
             true => self.tape(draft, scenario),
             false => self.store(draft, scenario, shared),
         };
-        let mode = self.volume.and_then(|volume| volume.cache);
-        let cache = shared.cache().filter(|_| mode != Some(CacheMode::None));
+        let cache = self.cache(shared);
         let loads = self.usage.loads.iter().map(|(load, _)| load.clone());
         let Some(cache) = cache else {
             let map = self.map(draft);
@@ -235,6 +236,12 @@ impl VolumeSite<'_> {
         loads.map(of).collect()
     }
 
+    /// The array's cache, where the volume uses it.
+    fn cache<'a>(&self, shared: &'a ArrayStations) -> Option<&'a Cache> {
+        let mode = self.volume.and_then(|volume| volume.cache);
+        shared.cache().filter(|_| mode != Some(CacheMode::None))
+    }
+
     /// How much more than what is touched the cache holds.
     fn fits(&self, cache: &Cache) -> f64 {
         cache.size / self.cached.touched().max(1.0)
@@ -253,7 +260,9 @@ impl VolumeSite<'_> {
             && let Store::Rotating(of) = store
         {
             let window = of.ahead * f64::from(self.usage.streams) / self.usage.reads.bytes();
-            pools.ahead = pool(window.ceil().clamp(2.0, AHEAD_MAX) as u32);
+            let window = window.ceil().clamp(2.0, AHEAD_MAX) as u32;
+            let parts = parts_of(&of.group, self.usage.reads.bytes()).round().max(1.0) as u32;
+            pools.ahead = pool(window.saturating_mul(parts)).map(|pool| (pool, parts));
         }
         if self.dirty(cache).is_some() {
             pools.destages = pool(disks.saturating_mul(DESTAGE_DEPTH).max(1));
@@ -274,7 +283,8 @@ impl VolumeSite<'_> {
         if let Some(given) = given {
             return (given, true);
         }
-        let hit = self.cached.hit_share(self.usage, load, cache.size);
+        let stream = load.reads.random() <= 0.0;
+        let hit = self.cached.hit_share(self.usage, load, cache.size, stream);
         let reason = match self.usage.loads.len() {
             0 | 1 => "computed: a warm cache that keeps what was used last, by Che's approximation",
             _ => {
@@ -304,12 +314,12 @@ impl VolumeSite<'_> {
         let stream_hit = match given {
             true => hit,
             false if fits >= 1.0 => 1.0,
-            false => 0.0,
+            false => self.cached.hit_share(self.usage, load, cache.size, true),
         };
         let random = missing(hit, work.random_read);
         let stream = match pools.ahead {
-            Some(pool) if stream_hit < 1.0 => {
-                missing(stream_hit, read_ahead(pool, work.stream_read))
+            Some(ahead) if stream_hit < 1.0 => {
+                missing(stream_hit, read_ahead(ahead, work.stream_read))
             }
             _ => missing(stream_hit, work.stream_read),
         };
@@ -322,7 +332,7 @@ impl VolumeSite<'_> {
                 let most = draft.tokens(pool);
                 let depth = (pool, (work.written.round() as u32).clamp(1, most));
                 let chances = self.cached.coalesced(self.usage, load, dirty.room());
-                let mut hops = dirty.store(load.writes.bytes(), depth, &work.write, chances);
+                let mut hops = dirty.store(load.writes.bytes(), depth, &work.destage, chances);
                 hops.push(cache.answer.clone());
                 flush.splice(0..0, dirty.flush());
                 hops
@@ -371,21 +381,26 @@ impl VolumeSite<'_> {
     ) -> MediumWork {
         match store {
             Store::Same(hops) => {
-                let [random_read, stream_read, write] = [0; 3].map(|_| hops.clone());
-                MediumWork { random_read, stream_read, write, written: 1.0 }
+                let [random_read, stream_read, write, destage] = [0; 4].map(|_| hops.clone());
+                MediumWork { random_read, stream_read, write, destage, written: 1.0 }
             }
             Store::Rotating(of) => self.on_rotating(draft, shared, of, load),
-            Store::Flash(of) => on_flash(draft, shared, of, load),
+            Store::Flash(of) => self.on_flash(draft, shared, of, load),
         }
     }
 
     /// Rotating disks.
     fn rotating(&self, draft: &mut Draft, sheet: &Sheet, shared: &ArrayStations) -> Store {
         let disk = self.disk(draft, sheet);
-        let cached = shared.cache().is_some();
+        let cached = self.cache(shared).is_some();
         let ahead = defaults::read_ahead(cached).noted(draft, self.name);
         let plan = self.plan(draft, Some(disk.size));
-        let held = self.size / (f64::from(plan.disks) * plan.usable());
+        // Volumes begin outside, and what is touched at their start.
+        let touched = match self.usage.touched {
+            0 => self.size,
+            touched => self.size.min(touched as f64),
+        };
+        let held = touched / (f64::from(plan.disks) * plan.usable());
         let per_byte = disk.per_byte(held / disk.size);
         let (bytes, random_share) = overall(&self.usage.reads, &self.usage.writes);
         let gain = match random_share > 0.0 {
@@ -406,7 +421,7 @@ impl VolumeSite<'_> {
         of: &Rotating,
         load: &VolumeLoad,
     ) -> MediumWork {
-        let cached = shared.cache().is_some();
+        let cached = self.cache(shared).is_some();
         let per_byte = of.per_byte * PS;
         let work = |mix: &DirectionMix| {
             let moved = self.usage.interrupted() * (mix.bytes() / of.ahead).min(1.0);
@@ -415,13 +430,21 @@ impl VolumeSite<'_> {
                 sequential: Demand { time: constant(moved * of.positioning), per_byte },
                 random_share: mix.random(),
                 bytes: mix.bytes(),
-                gathered: cached,
+                gathered: false,
                 rewrites: false,
-                choice: choice(cached, load),
+                choice: StripeChoice::Addressed,
             }
         };
-        let (reads, writes) = (work(&load.reads), work(&load.writes));
-        MediumWork::new(draft, shared, &of.group, &reads, &writes)
+        let reads = DiskWork { choice: missed(cached, load), ..work(&load.reads) };
+        let writes = work(&load.writes);
+        let destages = DiskWork { gathered: cached, ..writes.clone() };
+        MediumWork {
+            random_read: reading(draft, shared, &of.group, &reads, 1.0),
+            stream_read: reading(draft, shared, &of.group, &reads, 0.0),
+            write: writing(draft, shared, &of.group, &writes),
+            destage: writing(draft, shared, &of.group, &destages),
+            written: written_disks(&of.group, &destages),
+        }
     }
 
     /// Solid-state disks.
@@ -462,6 +485,36 @@ impl VolumeSite<'_> {
         for group in lines {
             let stations = (0..group.disks).map(|disk| StationId(group.first.0 + disk));
             stations.for_each(|id| draft.pass(self.hop, HopElement::Station(id)));
+        }
+    }
+
+    /// What a load asks of solid-state disks. A read before a write takes the time of a read: of I/Os that read before they
+    /// write, each of the two halves takes the mean of both times.
+    fn on_flash(
+        &self,
+        draft: &mut Draft,
+        shared: &ArrayStations,
+        of: &Flash,
+        load: &VolumeLoad,
+    ) -> MediumWork {
+        let cached = self.cache(shared).is_some();
+        let work = |mix: &DirectionMix, gathered| DiskWork {
+            random: Demand::of(constant(of.read)),
+            sequential: Demand::of(constant(of.read)),
+            random_share: mix.random(),
+            bytes: mix.bytes(),
+            gathered,
+            rewrites: false,
+            choice: StripeChoice::Addressed,
+        };
+        let reads = DiskWork { choice: missed(cached, load), ..work(&load.reads, false) };
+        let destages = work(&load.writes, cached);
+        MediumWork {
+            random_read: of.reading(draft, shared, &reads, 1.0),
+            stream_read: of.reading(draft, shared, &reads, 0.0),
+            write: of.writing(draft, shared, work(&load.writes, false)),
+            written: written_disks(&of.group, &destages),
+            destage: of.writing(draft, shared, destages),
         }
     }
 
@@ -550,57 +603,55 @@ impl VolumeSite<'_> {
     }
 }
 
-/// What a load asks of solid-state disks. A read before a write takes the time of a read: of I/Os that read before they
-/// write, each of the two halves takes the mean of both times.
-fn on_flash(
-    draft: &mut Draft,
-    shared: &ArrayStations,
-    of: &Flash,
-    load: &VolumeLoad,
-) -> MediumWork {
-    let gathered = shared.cache().is_some();
-    let work = |mix: &DirectionMix| DiskWork {
-        random: Demand::of(constant(of.read)),
-        sequential: Demand::of(constant(of.read)),
-        random_share: mix.random(),
-        bytes: mix.bytes(),
-        gathered,
-        rewrites: false,
-        choice: choice(gathered, load),
-    };
-    let (reads, mut writes) = (work(&load.reads), work(&load.writes));
-    let before = read_before(&of.group, &writes);
-    let half = |before: f64| constant((of.write + before * of.read) / (1.0 + before));
-    (writes.random, writes.sequential) = (Demand::of(half(before.0)), Demand::of(half(before.1)));
-    let mut store = MediumWork::new(draft, shared, &of.group, &reads, &writes);
-    match &of.lines {
-        FlashLines::One(from, to) => {
-            for hops in [&mut store.random_read, &mut store.stream_read] {
-                hops.extend(draft.cross(&[*from], 1.0, 0));
+impl Flash {
+    /// The hops of a read.
+    fn reading(
+        &self,
+        draft: &mut Draft,
+        shared: &ArrayStations,
+        reads: &DiskWork,
+        random: f64,
+    ) -> Vec<Hop> {
+        let mut hops = reading(draft, shared, &self.group, reads, random);
+        match &self.lines {
+            FlashLines::One(from, _) => hops.extend(draft.cross(&[*from], 1.0, 0)),
+            FlashLines::Each([(from, per_byte), _]) => {
+                hops.extend(on_disks(from, Dir::Read, &on_lines(reads, *per_byte, random)));
             }
-            store.write.extend(draft.cross(&[*to], 1.0, 0));
         }
-        FlashLines::Each([(from, read), (to, write)]) => {
-            let moved = |work: &DiskWork, per_byte: f64, random_share: f64| {
-                let demand = Demand { time: Law::ZERO, per_byte };
-                let (random, sequential) = (demand.clone(), demand);
-                DiskWork { random, sequential, random_share, rewrites: true, ..work.clone() }
-            };
-            let of_reads = |share| on_disks(from, Dir::Read, &moved(&reads, *read, share));
-            store.random_read.extend(of_reads(1.0));
-            store.stream_read.extend(of_reads(0.0));
-            let share = writes.random_share;
-            let again = share * before.0 + (1.0 - share) * before.1;
-            let old = on_disks(from, Dir::Write, &moved(&writes, *read, 1.0));
-            store.write.extend(mixed(again, old, Vec::new()));
-            store.write.extend(on_disks(to, Dir::Write, &moved(&writes, *write, share)));
-        }
+        hops
     }
-    store
+
+    /// The hops of a write.
+    fn writing(&self, draft: &mut Draft, shared: &ArrayStations, mut writes: DiskWork) -> Vec<Hop> {
+        let before = read_before(&self.group, &writes);
+        let half = |before: f64| constant((self.write + before * self.read) / (1.0 + before));
+        (writes.random, writes.sequential) =
+            (Demand::of(half(before.0)), Demand::of(half(before.1)));
+        let mut hops = writing(draft, shared, &self.group, &writes);
+        match &self.lines {
+            FlashLines::One(_, to) => hops.extend(draft.cross(&[*to], 1.0, 0)),
+            FlashLines::Each([(from, read), (to, write)]) => {
+                let share = writes.random_share;
+                let again = share * before.0 + (1.0 - share) * before.1;
+                let old = on_disks(from, Dir::Write, &on_lines(&writes, *read, 1.0));
+                hops.extend(mixed(again, old, Vec::new()));
+                hops.extend(on_disks(to, Dir::Write, &on_lines(&writes, *write, share)));
+            }
+        }
+        hops
+    }
 }
 
-/// Where random I/Os of a load are: by address. Those that miss a cache under a skew are not where the hot blocks are.
-fn choice(cached: bool, load: &VolumeLoad) -> StripeChoice {
+/// The same work on lines that take so many picoseconds per byte.
+fn on_lines(work: &DiskWork, per_byte: f64, random_share: f64) -> DiskWork {
+    let demand = Demand { time: Law::ZERO, per_byte };
+    let (random, sequential) = (demand.clone(), demand);
+    DiskWork { random, sequential, random_share, rewrites: true, ..work.clone() }
+}
+
+/// Where random reads of a load are: by address. Those that miss a cache under a skew are not where the hot blocks are.
+fn missed(cached: bool, load: &VolumeLoad) -> StripeChoice {
     match cached && load.skew != Skew::Uniform {
         true => StripeChoice::Drawn,
         false => StripeChoice::Addressed,
@@ -608,9 +659,9 @@ fn choice(cached: bool, load: &VolumeLoad) -> StripeChoice {
 }
 
 /// Sequential reads by the disks in the background, a window in front of the reader.
-fn read_ahead(pool: PoolId, mut work: Vec<Hop>) -> Vec<Hop> {
-    work.push(Hop::Give { pool, tokens: 1 });
-    vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: work.into() }]
+fn read_ahead((pool, tokens): (PoolId, u32), mut work: Vec<Hop>) -> Vec<Hop> {
+    work.push(Hop::Give { pool, tokens });
+    vec![Hop::Take { pool, tokens }, Hop::Fork { route: work.into() }]
 }
 
 /// The load touches no more than the array's cache holds, so that once it is warm no read reaches a disk.
@@ -624,27 +675,31 @@ fn all_cached(array: &str, cache: f64, touched: f64) -> String {
     )
 }
 
-impl MediumWork {
-    fn new(
-        draft: &mut Draft,
-        shared: &ArrayStations,
-        group: &RaidGroup,
-        reads: &DiskWork,
-        writes: &DiskWork,
-    ) -> MediumWork {
-        let mut read = |random_share| {
-            let mut hops = on_disks(group, Dir::Read, &DiskWork { random_share, ..reads.clone() });
-            hops.extend(shared.off_disks(draft, 1.0));
-            hops
-        };
-        let (random_read, stream_read) = (read(1.0), read(0.0));
-        let (again, written) = transfers(group, writes);
-        let mut write: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
-        write.extend(shared.off_disks(draft, again));
-        write.extend(on_disks(group, Dir::Write, writes));
-        let written = written_disks(group, writes);
-        MediumWork { random_read, stream_read, write, written }
-    }
+/// The hops of a read on a group's disks, and from them.
+fn reading(
+    draft: &mut Draft,
+    shared: &ArrayStations,
+    group: &RaidGroup,
+    reads: &DiskWork,
+    random_share: f64,
+) -> Vec<Hop> {
+    let mut hops = on_disks(group, Dir::Read, &DiskWork { random_share, ..reads.clone() });
+    hops.extend(shared.off_disks(draft, 1.0));
+    hops
+}
+
+/// The hops of a write to a group's disks, and on them.
+fn writing(
+    draft: &mut Draft,
+    shared: &ArrayStations,
+    group: &RaidGroup,
+    writes: &DiskWork,
+) -> Vec<Hop> {
+    let (again, written) = transfers(group, writes);
+    let mut hops: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
+    hops.extend(shared.off_disks(draft, again));
+    hops.extend(on_disks(group, Dir::Write, writes));
+    hops
 }
 
 /// The work of cache misses.

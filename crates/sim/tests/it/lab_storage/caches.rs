@@ -60,6 +60,32 @@ fn a_full_cache_is_estimated_as_it_is_simulated() {
     assert!((found / 320_000.0 - 1.0).abs() < 0.05, "{found}");
 }
 
+/// A stream comes back to a block after a pass, when it has been destaged: of more than fits it finds nothing, and runs at
+/// the eight disks' 199 MB/s each. Of less than fits it finds all, and waits for nothing but the cache.
+#[test]
+fn a_stream_over_more_than_fits_overwrites_nothing() {
+    let stream = |set: u32| {
+        let keys = "block = \"64KiB\"\nread = 0\nrandom = 0\ndepth = 32";
+        work(&format!("{keys}\nworking_set = \"{set}MB\""))
+    };
+    let both = |work: &str, span| {
+        let lab = cached(800);
+        let rig = Rig { lab: &lab, work, disks: 8, span, ..Rig::default() };
+        [rig.run().iops(), sim::estimate::estimate(&rig.plant()).iops]
+    };
+    // The mean time of a byte on the outer 2.8% of a disk, of 200 to 100 MB/s.
+    let fall = (200e6_f64.powi(2) - 100e6_f64.powi(2)) * (100.0 / 8.0 / 450.0);
+    let per_byte = 2.0 * (200e6 - (200e6_f64.powi(2) - fall).sqrt()) / fall;
+    let disks = 8.0 / per_byte / 65_536.0;
+    for set in [900, 1600, 20_000] {
+        for found in both(&stream(set), (20, 20)) {
+            assert!((found / disks - 1.0).abs() < 0.01, "{set} MB: {found}, not {disks}");
+        }
+    }
+    let [found, _] = both(&stream(400), (1, 2));
+    assert!((found / 320_000.0 - 1.0).abs() < 0.01, "{found}");
+}
+
 /// A full cache has four writes a disk in flight, also where each I/O is on several disks: of 256 KiB on all four, of 64 KiB
 /// on both of a pair, of 8 KiB with parity on two, which are read before.
 #[test]
