@@ -2,6 +2,7 @@
 
 mod problems;
 mod routes;
+mod trunks;
 
 use super::access::Zoning;
 use super::backend::{BackendLun, Behind};
@@ -15,6 +16,7 @@ use crate::model::*;
 use crate::simulated::{Change, Team};
 use crate::spots::Spot;
 use std::collections::{BTreeMap, BTreeSet};
+use trunks::TrunkTurns;
 
 /// Builds the graph of a scenario's lab; mistakes go to the sink.
 pub(super) fn topology(scenario: &Scenario, sink: &mut Sink) -> Topology {
@@ -64,6 +66,7 @@ pub(super) struct WayBuilder<'a, 's> {
     volumes: BTreeMap<(&'a str, &'a str), (u32, &'a Volume)>,
     /// Disks so far on each array, by which their first paths are spread over its ports.
     turns: BTreeMap<&'a str, usize>,
+    pub(super) trunks: TrunkTurns,
     /// Targets that have been reported.
     unknown: BTreeSet<&'a str>,
 }
@@ -87,6 +90,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
             paths,
             portless: BTreeSet::new(),
             provided: BTreeMap::new(),
+            trunks: TrunkTurns::default(),
             volumes: BTreeMap::new(),
             turns: BTreeMap::new(),
             unknown: BTreeSet::new(),

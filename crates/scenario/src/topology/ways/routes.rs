@@ -421,8 +421,8 @@ impl<'a> WayBuilder<'a, '_> {
         }
     }
 
-    /// The elements of a pair's way. Of several links between two switches, a way takes one that is named, or else one
-    /// that the pair's numbers choose. `None` once the lab is larger than allowed.
+    /// The elements of a pair's way. Of several links between two switches, a way takes one that is named, or else the one
+    /// whose turn it is ([`super::trunks`]). `None` once the lab is larger than allowed.
     fn legs(
         &mut self,
         pair: PortPair,
@@ -444,7 +444,9 @@ impl<'a> WayBuilder<'a, '_> {
                 let trunks: Vec<usize> = self.fabric.trunks(two[0], two[1], vlan).collect();
                 let wanted =
                     |cable: &&usize| named.contains(self.fabric.cables[**cable].name.as_str());
-                let flow = (adapter + port as usize + target as usize) % trunks.len().max(1);
+                let turn =
+                    self.trunks.turn((two[0], two[1]), (adapter, port), (trip.array, target));
+                let flow = turn % trunks.len().max(1);
                 let trunk = trunks.iter().find(wanted).or(trunks.get(flow))?;
                 if n > 0 {
                     legs.push(Leg::Switch(two[0]));
