@@ -201,16 +201,17 @@ impl<'a> Limits<'a> {
             let times = (each.round() as usize).clamp(1, STATES);
             let own = self.nesting.holding.get(&(part, *pool)).map_or(0.0, |own| own / parts);
             raw += own;
-            // What holds tokens in the background is not under way for the load itself.
+            // What holds tokens in the background is not under way for the load itself, nor within what it holds.
             let own = own * keeps / times as f64;
             let is_load = matches!(part, Part::Load(_));
-            let mean = match is_load || each < 1.0 - 1e-6 {
+            let partly = is_load || own < 0.99 * inner.inside;
+            let mean = match partly || each < 1.0 - 1e-6 {
                 true => own + waiting * each / times as f64,
                 false => inner.inside + waiting,
             };
             let is_whole = each >= 1.0 - 1e-6
                 && count.first.len() <= inner.count.first.len()
-                && !(is_load && own < 0.99 * inner.inside);
+                && own >= 0.99 * inner.inside;
             if !is_whole {
                 // The tail of what is within says how variable it is.
                 held.served -= each * self.held(Part::Pool(*pool)).served;

@@ -60,6 +60,28 @@ fn a_full_cache_is_estimated_as_it_is_simulated() {
     assert!((found / 320_000.0 - 1.0).abs() < 0.05, "{found}");
 }
 
+/// Of 40 I/Os a second before a cache with room a tenth are reads, which take 6.4 ms on disks that are 3% busy; the writes are
+/// destaged behind the host's back, and take an answer of the cache.
+#[test]
+fn an_open_load_does_not_wait_for_its_destages() {
+    let lab = cached(800);
+    for (read, time) in [(0.0, 0.1), (2.0, 0.23), (10.0, 0.74), (50.0, 3.3)] {
+        let work = work(&format!(
+            "block = \"64KiB\"\nread = {read}\nrandom = 100\nworking_set = \"100GB\"\nrate = \"40 IOPS\"\narrivals = \"poisson\""
+        ));
+        let rig = Rig { lab: &lab, work: &work, disks: 8, span: (5, 600), ..Rig::default() };
+        let found = sim::estimate::estimate(&rig.plant()).latency().expect("a time") * 1e3;
+        let counts = rig.run().counts;
+        let sum =
+            |of: fn(&sim::engine::ClassTally) -> f64| counts.classes.iter().map(of).sum::<f64>();
+        let seen =
+            sum(|class| class.tally.stayed as f64) / sum(|class| class.tally.departures as f64);
+        let seen = seen / 1e9;
+        assert!((found / seen - 1.0).abs() < 0.05, "{read}% reads: {found} ms, simulated {seen}");
+        assert!((found / time - 1.0).abs() < 0.05, "{read}% reads: {found} ms, not {time}");
+    }
+}
+
 /// A stream comes back to a block after a pass, when it has been destaged: of more than fits it finds nothing, and runs at
 /// the eight disks' 199 MB/s each. Of less than fits it finds all, and waits for nothing but the cache.
 #[test]
