@@ -650,12 +650,14 @@ impl LumpedBuilder<'_> {
             let items = || self.out.loads.iter().flat_map(|load| &load.items);
             let here = |item: &&LumpedItem| item.touches.iter().any(|touch| touch.spot == disk);
             let alone = items().filter(here).all(|item| item.background);
+            // What others wait for there is shared by how many of each are there.
+            if !alone {
+                continue;
+            }
             let SiteKind::Pool(tokens) = &mut self.out.spots[pool].kind else { continue };
             let each = (*tokens / f64::from(disks)).ceil().max(1.0) as usize;
             *tokens *= MORE;
-            if let SiteKind::Sorted(speeds) = &mut self.out.spots[disk].kind
-                && alone
-            {
+            if let SiteKind::Sorted(speeds) = &mut self.out.spots[disk].kind {
                 speeds.truncate(each);
             }
         }

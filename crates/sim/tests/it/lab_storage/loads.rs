@@ -52,6 +52,33 @@ fn a_stream_beside_random_reads_stays_a_stream() {
     }
 }
 
+/// Reads beside writes that keep a cache full: each of eight disks has four destages, and of the reads an eighth. They share
+/// it by how many of each are there, as long as it serves in order: 2 of 6 with 16 reads, 8 of 12 with 64.
+#[test]
+fn reads_share_the_disks_with_destages() {
+    let figures = [("cache", "20 MB"), ("cache_mirrored", "no"), ("cache_hit_time", "100 us")];
+    let lab = array(&figures, &volume("media = \"plain\"\nraid = \"raid-0\"\ndisks = 8")) + DISK;
+    for reads in [16_u32, 64] {
+        let work = works(
+            &format!("block = \"8KiB\"\nrandom = 100\nread = 100\ndepth = {reads}"),
+            "block = \"8KiB\"\nrandom = 100\nread = 0\ndepth = 16",
+        );
+        let (volumes, span) = (&["v", "v"][..], (20, 100));
+        let rig =
+            Rig { lab: &lab, volumes, disks: 8, work: &work, plan: TWO, span, ..Rig::default() };
+        let seen = rig.run();
+        let rates = seen.counts.classes.iter().map(|class| class.tally.departures as f64);
+        let rates: Vec<f64> = rates.filter(|ops| *ops > 0.0).map(|ops| ops / 100.0).collect();
+        let [read, written] = rates[..] else { panic!("{rates:?}") };
+        let share = f64::from(reads) / (f64::from(reads) + 32.0);
+        near(read / (read + written), share, 0.1);
+        let estimate = sim::estimate::estimate(&seen.plant);
+        let [first, second] = &estimate.issuers[..] else { panic!("two loads") };
+        near(first.flows[0].ops, read, 0.12);
+        near(second.flows[1].ops, written, 0.12);
+    }
+}
+
 /// A part for which a miss costs 100 us and nothing else costs anything.
 const FLASH: &str = r#"
 [[part]]
