@@ -7,9 +7,9 @@
 //! customers whose cycles are constant synchronize and stay so, others arrive at random (two moments, as in Whitt's
 //! Queueing Network Analyzer, 1983).
 
-use super::bursts;
 use super::lumped::{ItemKind, ItemSite, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
+use super::upstream::{self, Joint, Known};
 use std::collections::BTreeMap;
 
 /// Tolerance of probabilities that should add up to a whole number.
@@ -85,8 +85,8 @@ fn weight_of(lumped: &Lumped, load: &LumpedLoad, item: &LumpedItem, stay: f64) -
 }
 
 /// Sums over the visits to a spot, weighted by their rates.
-#[derive(Clone, Copy, Default)]
-struct Visits {
+#[derive(Clone, Default)]
+pub(super) struct Visits {
     all: f64,
     /// Sums of the mean times, of their squares, and of the second moments.
     first: f64,
@@ -98,14 +98,35 @@ struct Visits {
     open: f64,
     varies: f64,
     squares: f64,
+    /// What comes from one station as one stream: by that station, the rate and how many such streams there are.
+    from: BTreeMap<usize, (f64, f64)>,
 }
 
 impl Visits {
+    /// Adds a stream of an open load of this variability.
+    pub(super) fn add_stream(&mut self, rate: f64, scv: f64) {
+        self.open += rate;
+        self.varies += rate * scv;
+    }
+
+    /// Adds a share of a stream that is independent of others.
+    pub(super) fn add_apart(&mut self, rate: f64, share: f64) {
+        self.squares += rate * rate * share;
+    }
+
+    /// Adds a part of a stream that comes in one with others from a station, of which `alike` do the same.
+    pub(super) fn add_from(&mut self, station: usize, rate: f64, alike: f64) {
+        let (all, count) = self.from.entry(station).or_default();
+        *all += rate;
+        *count = count.max(alike);
+    }
+
     /// The squared coefficient of variation of all arrivals, at a spot of this utilization. Few streams keep what they
     /// have; many together come at random while the spot is not busy (Whitt's weights).
     fn arrives(&self, busy: f64) -> f64 {
         let open = if self.open > 0.0 {
-            let streams = self.open * self.open / self.squares.max(f64::MIN_POSITIVE);
+            let from: f64 = self.from.values().map(|(rate, alike)| rate * rate / alike).sum();
+            let streams = self.open * self.open / (self.squares + from).max(f64::MIN_POSITIVE);
             let idle = (1.0 - busy).max(0.0);
             let weight = 1.0 / (1.0 + 4.0 * idle * idle * (streams - 1.0).max(0.0));
             weight * self.varies / self.open + 1.0 - weight
@@ -176,9 +197,11 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
     }
     let served: Vec<f64> =
         visits.iter().map(|of| if of.all > 0.0 { of.serves() } else { 0.0 }).collect();
+    let known = Known { lumped, random, sums, served: &served };
+    let joint = Joint::of(&known);
     for (number, load) in lumped.loads.iter().enumerate() {
         if load.mix.rate.is_some() {
-            follow(lumped, (load, random.rates[number]), sums, &served, &mut visits);
+            upstream::follow(&known, number, &joint, &mut visits);
         }
     }
     let share = |spot: usize| {
@@ -209,72 +232,6 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
     };
     let spots = || 0..lumped.spots.len();
     (spots().map(share).collect(), spots().map(closed).collect())
-}
-
-/// A station that an open load's I/Os have left: what it does to the variability of their arrivals further on.
-struct Upstream {
-    /// Utilization, and the squared coefficient of variation of what its servers let through.
-    busy: f64,
-    serves: f64,
-    /// Share of the stream that passes it.
-    through: f64,
-}
-
-impl Upstream {
-    /// The variability of a stream with `arrives` before this station, as another of utilization `busy` sees it. A busy
-    /// server passes on its own variability for short times and that of the arrivals for long ones; what matters
-    /// further on is the shorter, the less that station is loaded in comparison (after Whitt's variability functions,
-    /// 1995).
-    fn passes(&self, arrives: f64, busy: f64) -> f64 {
-        let idle = (1.0 - self.busy).max(1e-9) / (1.0 - busy).max(1e-9);
-        let weight = self.through * self.busy * self.busy / (1.0 + idle);
-        arrives + weight * (self.serves - arrives)
-    }
-}
-
-/// Follows the arrivals of an open load along its classes' items, and adds their variability at each.
-fn follow(
-    lumped: &Lumped,
-    (load, rate): (&LumpedLoad, f64),
-    sums: &SiteSums,
-    served: &[f64],
-    visits: &mut [Visits],
-) {
-    let bursts = bursts::at_spots(lumped, (load, rate), sums, served);
-    let mut together = vec![0.0; bursts.as_ref().map_or(0, Vec::len)];
-    for class in &load.classes {
-        // The arrivals of one class are those of the load, thinned.
-        let thinned = 1.0 + class.share * (load.mix.scv - 1.0);
-        let mut passed: Vec<Upstream> = Vec::new();
-        for item in load.items[class.items.clone()].iter().filter(|item| item.visits > 0.0) {
-            for touch in item.touches.iter() {
-                let spot = &lumped.spots[touch.spot];
-                let busy = sums.utilization(lumped, touch.spot).min(1.0);
-                let each = rate * item.visits * load.count / spot.count;
-                let through = (item.chance / touch.spread).min(1.0);
-                // Bursts are known for each spot as they come there.
-                let (first, part) = match &bursts {
-                    Some(scvs) => (scvs[touch.spot], 1.0),
-                    None => (thinned, through),
-                };
-                let stream = passed.iter().fold(first, |stream, from| from.passes(stream, busy));
-                let streams = (load.count * touch.spread / spot.count).max(1.0);
-                let of = &mut visits[touch.spot];
-                of.open += each;
-                of.varies += each * (1.0 + part * (stream - 1.0)).max(0.0);
-                // In a burst all of its classes come more often.
-                let before = together.get(touch.spot).copied().unwrap_or(0.0);
-                of.squares += each * (each + 2.0 * before) / streams;
-                if let Some(together) = together.get_mut(touch.spot) {
-                    *together += each;
-                }
-                if let (SiteKind::Queue(servers), ItemKind::Service) = (&spot.kind, item.kind) {
-                    let serves = 1.0 + (served[touch.spot].min(1.0) - 1.0) / servers.sqrt();
-                    passed.push(Upstream { busy, serves, through });
-                }
-            }
-        }
-    }
 }
 
 /// The cycle time without queueing.

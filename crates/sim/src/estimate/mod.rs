@@ -40,6 +40,7 @@ mod state;
 mod stripes;
 mod symmetry;
 mod turns;
+mod upstream;
 mod walk;
 
 pub use experiment::{Doubled, Experiment, Experiments, experiments};
