@@ -6,5 +6,6 @@ pub mod labs;
 mod limits;
 pub mod properties;
 mod routes;
+mod shared_link;
 mod simulated;
 mod truth;
