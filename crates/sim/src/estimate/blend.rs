@@ -9,7 +9,7 @@
 
 use super::lumped::{ItemKind, ItemSite, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
-use super::upstream::{self, Joint, Known};
+use super::upstream::{self, Joint, Known, Origin};
 use std::collections::BTreeMap;
 
 /// Tolerance of probabilities that should add up to a whole number.
@@ -94,19 +94,21 @@ pub(super) struct Visits {
     second: f64,
     /// Variability of the arrivals of closed loads.
     closed: f64,
-    /// Of open loads: rate, variability, and the squared rates of each stream.
+    /// Of open loads: rate, variability, by how much more even than random ones they come, and the squared rates of each stream.
     open: f64,
     varies: f64,
+    even: f64,
     squares: f64,
-    /// What comes from one station as one stream: by that station, the rate and how many such streams there are.
-    from: BTreeMap<usize, (f64, f64)>,
+    /// What comes as one stream, by where it is from: the rate and how many such streams there are.
+    from: BTreeMap<Origin, (f64, f64)>,
 }
 
 impl Visits {
-    /// Adds a stream of an open load of this variability.
-    pub(super) fn add_stream(&mut self, rate: f64, scv: f64) {
+    /// Adds a stream of an open load of this variability, and by how much its arrivals are more even than random ones.
+    pub(super) fn add_stream(&mut self, rate: f64, scv: f64, even: f64) {
         self.open += rate;
         self.varies += rate * scv;
+        self.even += rate * even;
     }
 
     /// Adds a share of a stream that is independent of others.
@@ -114,9 +116,9 @@ impl Visits {
         self.squares += rate * rate * share;
     }
 
-    /// Adds a part of a stream that comes in one with others from a station, of which `alike` do the same.
-    pub(super) fn add_from(&mut self, station: usize, rate: f64, alike: f64) {
-        let (all, count) = self.from.entry(station).or_default();
+    /// Adds a part of a stream that comes in one with others from the same, of which there are `alike`.
+    pub(super) fn add_from(&mut self, from: Origin, rate: f64, alike: f64) {
+        let (all, count) = self.from.entry(from).or_default();
         *all += rate;
         *count = count.max(alike);
     }
@@ -125,15 +127,32 @@ impl Visits {
     /// have; many together come at random while the spot is not busy (Whitt's weights).
     fn arrives(&self, busy: f64) -> f64 {
         let open = if self.open > 0.0 {
-            let from: f64 = self.from.values().map(|(rate, alike)| rate * rate / alike).sum();
-            let streams = self.open * self.open / (self.squares + from).max(f64::MIN_POSITIVE);
-            let idle = (1.0 - busy).max(0.0);
-            let weight = 1.0 / (1.0 + 4.0 * idle * idle * (streams - 1.0).max(0.0));
+            let weight = self.own(busy);
             weight * self.varies / self.open + 1.0 - weight
         } else {
             0.0
         };
         (self.closed + self.open * open) / self.all
+    }
+
+    /// How far streams of open loads keep what they have.
+    fn own(&self, busy: f64) -> f64 {
+        let from: f64 = self.from.values().map(|(rate, alike)| rate * rate / alike).sum();
+        let streams = self.open * self.open / (self.squares + from).max(f64::MIN_POSITIVE);
+        let idle = (1.0 - busy).max(0.0);
+        1.0 / (1.0 + 4.0 * idle * idle * (streams - 1.0).max(0.0))
+    }
+
+    /// The part of the wait at one server that even arrivals of open loads leave where it is not busy: those at random would
+    /// come close together at times (Krämer and Langenbach-Belz 1976).
+    fn evenly(&self, busy: f64) -> f64 {
+        if self.even <= 0.0 {
+            return 1.0;
+        }
+        let even = (self.own(busy) * self.even / self.open).min(1.0);
+        let varies = (1.0 - even + self.serves().max(0.0)).max(f64::MIN_POSITIVE);
+        let idle = (1.0 - busy).max(0.0) / busy.max(f64::MIN_POSITIVE);
+        (-2.0 / 3.0 * idle * even * even / varies * self.open / self.all).exp()
     }
 
     /// The squared coefficient of variation of the service.
@@ -209,14 +228,16 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
         if of.all <= 0.0 {
             return 0.0;
         }
-        let arrives = of.arrives(sums.utilization(lumped, spot)).clamp(0.0, VARIABLE_MOST);
+        let busy = sums.utilization(lumped, spot).min(1.0);
+        let arrives = of.arrives(busy).clamp(0.0, VARIABLE_MOST);
         match lumped.spots[spot].kind {
             // Sharing lets no I/O wait behind a long one.
             SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
             // What waits at one server is work: that the loads' times differ is in it already.
             SiteKind::Queue(servers) if servers <= 1.0 && of.means > 0.0 => {
                 let even = of.first * of.first / of.all / of.means;
-                ((of.second / of.means + (arrives - 1.0) * even) / 2.0).clamp(0.0, VARIABLE_MOST)
+                let share = (of.second / of.means + (arrives - 1.0) * even) / 2.0;
+                share.clamp(0.0, VARIABLE_MOST) * of.evenly(busy)
             }
             _ => (arrives + served[spot].clamp(0.0, VARIABLE_MOST)) / 2.0,
         }

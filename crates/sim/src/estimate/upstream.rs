@@ -9,7 +9,7 @@ use super::blend::Visits;
 use super::bursts;
 use super::lumped::{ItemKind, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{SiteSums, SolverState};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Services that vary less than this are taken for constant.
 const CONSTANT: f64 = 0.05;
@@ -54,16 +54,36 @@ struct Reached {
     loads: f64,
     chance: f64,
     spread: f64,
+    /// The probability that an I/O of the load comes there, of whichever class.
+    part: f64,
     moved: f64,
+}
+
+/// Where what comes as one stream comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    Station(usize),
+    Load(usize),
 }
 
 /// Variability of a stream as it is handed on, with how much of it servers of constant times have taken already.
 #[derive(Clone, Copy)]
 struct Stream {
     scv: f64,
+    /// By how much what comes to the station in question varies more than random arrivals.
+    more: f64,
+    /// What is left of how it came: the share that no station has replaced by its own.
+    kept: f64,
     covered: f64,
     /// By which station, and how much, it is made even most.
     most: Option<(usize, f64, f64)>,
+}
+
+impl Default for Stream {
+    /// Random arrivals.
+    fn default() -> Stream {
+        Stream { scv: 1.0, more: 0.0, kept: 1.0, covered: 0.0, most: None }
+    }
 }
 
 impl Upstream {
@@ -102,13 +122,15 @@ impl Upstream {
     fn passes(&self, stream: Stream, to: &Reached, joint: Option<f64>) -> Stream {
         let whole = joint.filter(|_| stream.scv > self.serves);
         let Some(joint) = whole else {
-            let scv = stream.scv + self.partly(to.busy) * (self.serves - stream.scv);
-            return Stream { scv, ..stream };
+            let weight = self.partly(to.busy);
+            let scv = stream.scv + weight * (self.serves - stream.scv);
+            let own = (to.chance / to.spread).min(1.0) * (self.serves - 1.0);
+            let more = stream.more + weight * (own - stream.more);
+            return Stream { scv, more, kept: stream.kept * (1.0 - weight), ..stream };
         };
         // Of all that leave it those that come to one such station are a part.
         let part = joint * self.loads.min(to.loads) / self.loads / to.spread;
-        let own = to.chance / to.spread;
-        let weight = self.wholly(stream.scv, to, part) * (part / own).min(1.0);
+        let weight = self.wholly(stream.scv, to, part) * (part / to.part).min(1.0);
         let steady = self.serves <= CONSTANT;
         // Several of constant times in a row do no more than the one that does most.
         let more = match steady {
@@ -119,6 +141,8 @@ impl Upstream {
         let alike = (to.loads / to.loads.min(self.loads).max(f64::MIN_POSITIVE)).max(1.0);
         Stream {
             scv: stream.scv + more * (self.serves - stream.scv),
+            more: stream.more + more * (to.part * (self.serves - 1.0) - stream.more),
+            kept: stream.kept * (1.0 - more),
             covered: if steady { stream.covered.max(weight) } else { 0.0 },
             most: if weight > before { Some((self.spot, weight, alike)) } else { stream.most },
         }
@@ -191,69 +215,81 @@ fn moves(lumped: &Lumped, item: &LumpedItem, stay: f64) -> f64 {
     chance * second - (chance * item.time).powi(2)
 }
 
+/// By spot, how likely an I/O of a load is to come to one of its stations, of whichever class it is.
+fn parts(load: &LumpedLoad) -> BTreeMap<usize, f64> {
+    let mut all = BTreeMap::new();
+    for class in &load.classes {
+        let mut most: BTreeMap<usize, f64> = BTreeMap::new();
+        for item in &load.items[class.items.clone()] {
+            for touch in item.touches.iter() {
+                let of = most.entry(touch.spot).or_default();
+                *of = (item.chance / touch.spread).min(1.0).max(*of);
+            }
+        }
+        for (spot, chance) in most {
+            *all.entry(spot).or_default() += class.share * chance;
+        }
+    }
+    all
+}
+
 /// Follows the arrivals of an open load along its classes' items, and adds their variability at each.
 pub fn follow(known: &Known, number: usize, joint: &Joint, visits: &mut [Visits]) {
     let Known { lumped, random, sums, served } = known;
     let (load, rate) = (&lumped.loads[number], random.rates[number]);
     let bursts = bursts::at_spots(lumped, (load, rate), sums, served);
-    let mut together = vec![0.0; bursts.as_ref().map_or(0, Vec::len)];
+    let parts = parts(load);
     for class in &load.classes {
-        // The arrivals of one class are those of the load, thinned.
-        let thinned = 1.0 + class.share * (load.mix.scv - 1.0);
         let mut passed: Vec<Upstream> = Vec::new();
+        let mut met: BTreeSet<usize> = BTreeSet::new();
         let mut moved = 0.0;
         for at in class.items.clone().filter(|at| load.items[*at].visits > 0.0) {
             let item = &load.items[at];
             for touch in item.touches.iter() {
                 let spot = &lumped.spots[touch.spot];
                 let each = rate * item.visits * load.count / spot.count;
-                let to = reached(known, (load, at), touch.spot, moved);
-                let part = item.chance / touch.spread;
+                let mut to = reached(known, (load, at), touch.spot, moved);
                 // Bursts are known for each spot as they come there.
-                let (first, part) = match &bursts {
-                    Some(scvs) => (scvs[touch.spot], 1.0),
-                    None => (thinned, part.min(1.0)),
+                let first = match &bursts {
+                    Some(scvs) => scvs[touch.spot] - 1.0,
+                    None => parts[&touch.spot] * (load.mix.scv - 1.0),
                 };
-                let stream = Stream { scv: first, covered: 0.0, most: None };
-                let stream = passed.iter().fold(stream, |stream, from| {
+                to.part = parts[&touch.spot].max(LEAST);
+                let came = Stream { scv: 1.0 + first, more: first, ..Stream::default() };
+                let stream = passed.iter().fold(came, |stream, from| {
                     let sure = is_on_the_way(lumped, &load.items[from.item])
                         && is_after(class, from.item, at);
                     let joint = joint.0.get(&(from.spot, touch.spot)).filter(|_| sure);
                     from.passes(stream, &to, joint.copied())
                 });
                 let of = &mut visits[touch.spot];
+                of.add_stream(each, (1.0 + stream.more).max(0.0), (-first).max(0.0) * stream.kept);
+                // In a burst an I/O comes more often each time that it comes.
+                let again = !met.insert(touch.spot) && bursts.is_none();
                 let streams = (load.count * touch.spread / spot.count).max(1.0);
-                // In a burst all of its classes come more often.
-                let before = together.get(touch.spot).copied().unwrap_or(0.0);
-                of.add_stream(each, (1.0 + part * (stream.scv - 1.0)).max(0.0));
-                match stream.most.filter(|_| bursts.is_none()) {
-                    Some((from, like, alike)) => {
-                        of.add_apart(each, (1.0 - like) / streams);
-                        of.add_from(from, each * like.sqrt(), alike);
-                    }
-                    None => of.add_apart(each, (1.0 + 2.0 * before / each) / streams),
-                }
-                if let Some(together) = together.get_mut(touch.spot) {
-                    *together += each;
+                let (from, like, alike) =
+                    stream.most.filter(|_| bursts.is_none()).unwrap_or_default();
+                of.add_from(Origin::Station(from), each * like.sqrt(), alike.max(1.0));
+                match again {
+                    true => of.add_apart(each, (1.0 - like) / streams),
+                    false => of.add_from(Origin::Load(number), each * (1.0 - like).sqrt(), streams),
                 }
                 if let (SiteKind::Queue(servers), ItemKind::Service) = (&spot.kind, item.kind) {
                     let serves = 1.0 + (served[touch.spot].min(1.0) - 1.0) / servers.sqrt();
                     let through = (item.chance / touch.spread).min(1.0);
-                    let Reached { spot, busy, forgets, loads, .. } = to;
-                    passed.push(Upstream {
-                        spot,
-                        item: at,
-                        busy,
-                        serves,
-                        through,
-                        forgets,
-                        loads,
-                        moved,
-                    });
+                    passed.push(to.left(at, serves, through));
                 }
             }
             moved += moves(lumped, item, random.stays[number][at]);
         }
+    }
+}
+
+impl Reached {
+    /// The station as one that has been left: by this item, which lets through what varies so much.
+    fn left(self, item: usize, serves: f64, through: f64) -> Upstream {
+        let Reached { spot, busy, forgets, loads, moved, .. } = self;
+        Upstream { spot, item, busy, serves, through, forgets, loads, moved }
     }
 }
 
@@ -271,6 +307,7 @@ fn reached(known: &Known, (load, item): (&LumpedLoad, usize), spot: usize, moved
         loads: (load.count * spread / of.count).max(1.0),
         chance: load.items[item].chance.max(f64::MIN_POSITIVE),
         spread,
+        part: 1.0,
         moved,
     }
 }
