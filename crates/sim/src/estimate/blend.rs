@@ -99,6 +99,9 @@ pub(super) struct Visits {
     varies: f64,
     even: f64,
     squares: f64,
+    /// Of those that come again at once: the time, and its product with that of the visit before.
+    again: f64,
+    products: f64,
     /// What comes as one stream, by where it is from: the rate and how many such streams there are.
     from: BTreeMap<Origin, (f64, f64)>,
 }
@@ -109,6 +112,24 @@ impl Visits {
         self.open += rate;
         self.varies += rate * scv;
         self.even += rate * even;
+    }
+
+    /// Adds visits of which a share follows one of this time by the same I/O at once.
+    pub(super) fn add_again(&mut self, (share, before): (f64, f64), rate: f64, time: f64) {
+        self.again += rate * share * time;
+        self.products += rate * share * time * before;
+    }
+
+    /// By how much longer the queue is because some come again at once: they find what came while they were there, and bring
+    /// more work the longer they were. In terms of all work, that of visits to come included, the queue is that of I/Os which
+    /// come once with all of it (Pollaczek and Khinchine); with random times it is as long as without.
+    fn returning(&self, servers: f64, busy: f64) -> f64 {
+        if self.again <= 0.0 {
+            return 1.0;
+        }
+        let more = (1.0 + 2.0 * self.products / self.second) / (1.0 + self.again / self.first);
+        // Of several servers one is free for it, unless most are in use.
+        1.0 + (more - 1.0) * busy.powf((servers - 1.0).max(0.0) / 4.0)
     }
 
     /// Adds a share of a stream that is independent of others.
@@ -230,7 +251,7 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
         }
         let busy = sums.utilization(lumped, spot).min(1.0);
         let arrives = of.arrives(busy).clamp(0.0, VARIABLE_MOST);
-        match lumped.spots[spot].kind {
+        let share = match lumped.spots[spot].kind {
             // Sharing lets no I/O wait behind a long one.
             SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
             // What waits at one server is work: that the loads' times differ is in it already.
@@ -240,7 +261,12 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
                 share.clamp(0.0, VARIABLE_MOST) * of.evenly(busy)
             }
             _ => (arrives + served[spot].clamp(0.0, VARIABLE_MOST)) / 2.0,
-        }
+        };
+        let servers = match lumped.spots[spot].kind {
+            SiteKind::Queue(servers) => servers,
+            _ => 1.0,
+        };
+        share * of.returning(servers, busy)
     };
     let closed = |spot: usize| match lumped.spots[spot].kind {
         SiteKind::Queue(servers) if servers > 1.0 => share(spot),

@@ -7,7 +7,7 @@
 
 use super::blend::Visits;
 use super::bursts;
-use super::lumped::{ItemKind, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
+use super::lumped::{ItemJoin, ItemKind, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{SiteSums, SolverState};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -270,6 +270,7 @@ pub fn follow(known: &Known, number: usize, joint: &Joint, visits: &mut [Visits]
                 let (from, like, alike) =
                     stream.most.filter(|_| bursts.is_none()).unwrap_or_default();
                 of.add_from(Origin::Station(from), each * like.sqrt(), alike.max(1.0));
+                of.add_again(returns(load, class, at), each, item.time);
                 match again {
                     true => of.add_apart(each, (1.0 - like) / streams),
                     false => of.add_from(Origin::Load(number), each * (1.0 - like).sqrt(), streams),
@@ -282,6 +283,25 @@ pub fn follow(known: &Known, number: usize, joint: &Joint, visits: &mut [Visits]
             }
             moved += moves(lumped, item, random.stays[number][at]);
         }
+    }
+}
+
+/// Of the visits of an item to disks, the share that follows one of the same I/O there at once, and the time of that.
+fn returns(load: &LumpedLoad, class: &LumpedClass, at: usize) -> (f64, f64) {
+    let item = &load.items[at];
+    let on = |join: &&ItemJoin| join.items.contains(&at);
+    let Some(join) = class.joins.iter().find(on).filter(|_| item.random < 1.0) else {
+        return (0.0, 0.0);
+    };
+    let spot = item.touches[0].spot;
+    let before = class.joins.iter().filter(|other| other.items.end <= join.items.start);
+    let there = |other: &ItemJoin| {
+        let mut items = load.items[other.items.clone()].iter();
+        items.find(|item| item.touches[0].spot == spot).map(|item| item.time)
+    };
+    match before.filter_map(there).last() {
+        Some(time) => (1.0 - item.random, time),
+        None => (0.0, 0.0),
     }
 }
 
