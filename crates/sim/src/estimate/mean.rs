@@ -351,10 +351,7 @@ impl<'a> MeanSolver<'a> {
         let apart =
             is_open.then(|| SiteSums::of_loads(self.lumped, state, |load| load.mix.rate.is_none()));
         let closed = apart.as_ref().unwrap_or(&sums);
-        let shares = self.shares(closed);
-        let spots: Vec<Met> = (0..self.lumped.spots.len())
-            .map(|spot| self.meet(spot, (&sums, closed), &shares))
-            .collect();
+        let spots = self.met(state, (&sums, closed));
         let paces = self.paces(state, closed, &spots);
         self.leave(state, closed);
         let mut change: f64 = 0.0;
@@ -442,6 +439,44 @@ impl<'a> MeanSolver<'a> {
             }
         }
         own.min(1.0)
+    }
+
+    /// What arriving customers see at each spot: first where there are tokens, which say how many others hold some.
+    fn met(&mut self, state: &SolverState, (all, closed): (&SiteSums, &SiteSums)) -> Vec<Met> {
+        let is_pool = |spot: usize| matches!(self.lumped.spots[spot].kind, SiteKind::Pool(_));
+        let mut shares = self.shares(closed);
+        let mut spots = vec![Met { stretch: 1.0, beside: 0.0 }; shares.len()];
+        let (pools, others): (Vec<usize>, Vec<usize>) = (0..spots.len()).partition(|s| is_pool(*s));
+        for spot in pools {
+            spots[spot] = self.meet(spot, (all, closed), &shares);
+        }
+        self.hold(state, closed, &spots, &mut shares);
+        for spot in others {
+            spots[spot] = self.meet(spot, (all, closed), &shares);
+        }
+        spots
+    }
+
+    /// Of the few that hold tokens one is a greater share than of all customers.
+    fn hold(&self, state: &SolverState, closed: &SiteSums, spots: &[Met], shares: &mut [f64]) {
+        let mut seen = vec![[0.0; 2]; shares.len()];
+        let loads = self.lumped.loads.iter().enumerate();
+        for (number, load) in loads.filter(|(_, load)| load.mix.rate.is_none()) {
+            for (at, item) in load.items.iter().enumerate() {
+                for (touch, site) in item.touches.iter().enumerate() {
+                    if self.services[site.spot].is_some() {
+                        let here = state.rates[number] * item.visits * state.stays[number][at];
+                        let own = self.own(number, item, touch, closed, spots);
+                        let [of, all] = &mut seen[site.spot];
+                        *of += load.count * here * own;
+                        *all += load.count * here;
+                    }
+                }
+            }
+        }
+        for (share, [of, all]) in shares.iter_mut().zip(seen) {
+            *share = if all > 0.0 { share.max(of / all) } else { *share };
+        }
     }
 
     /// Per spot: the share of one customer that arriving customers see too few of, averaged over its loads.

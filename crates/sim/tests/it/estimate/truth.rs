@@ -371,6 +371,31 @@ fn few_tokens_before_a_delay_and_a_server() {
     }
 }
 
+/// Few that hold tokens do not meet themselves at the disks: with exponential times on one of `disks` each, the limit is as many
+/// customers of a network of product form, however many wait before it.
+#[test]
+fn a_limit_of_few_before_many_disks() {
+    for disks in [4, 8, 24] {
+        for tokens in [1, 2, 3, 4, 8] {
+            let mut lab = Lab::default();
+            let pool = lab.pool("lun", tokens);
+            let station = || Station::Sorted { servers: 1, gain: vec![1.0] };
+            let first = lab.station("disk0", station());
+            (1..disks).for_each(|n| _ = lab.station(&format!("disk{n}"), station()));
+            let demand = Demand::of(exponential(100));
+            let route = vec![
+                Hop::Take { pool, tokens: 1 },
+                Hop::Spread { first, count: disks, demand },
+                Hop::Give { pool, tokens: 1 },
+            ];
+            lab.issuer("w", Load::closed(64, Law::ZERO, Class::read(4096, route)));
+            let (few, many) = (f64::from(tokens), f64::from(disks));
+            let truth = 1e4 * few * many / (few + many - 1.0);
+            near(&format!("{tokens} at once on {disks}"), estimate(&lab.plant).iops, truth, 0.03);
+        }
+    }
+}
+
 /// A load that sends so many I/Os over one of some links before the next. Each has a station of its own, or one is shared.
 fn in_turn(lab: &mut Lab, customers: u32, turn: u32, paths: u16, together: bool) {
     let policy = Policy::RoundRobin { ios: turn };
