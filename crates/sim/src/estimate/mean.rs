@@ -6,6 +6,7 @@
 //! tokens sees at most the other holders. Transfers share links max-min fair.
 
 use super::accelerate::Accelerator;
+use super::company;
 use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
 use super::pace::{self, FlowGroup};
 use super::state::{CopyEnd, SiteSums, SolverState};
@@ -367,7 +368,9 @@ impl<'a> MeanSolver<'a> {
                     ItemKind::Tokens(section) => {
                         holds[section] * (spots[item.touches[0].spot].stretch - 1.0).max(0.0)
                     }
-                    ItemKind::Service => self.service(number, item, (&sums, closed), &spots),
+                    ItemKind::Service => self
+                        .service(number, item, (&sums, closed), &spots)
+                        .max(company::together(self.lumped, state, (number, at))),
                 };
                 let (stay, weight) = (state.stays[number][at], item.visits / cycle);
                 change = change.max((now - stay).abs() * weight);
@@ -409,7 +412,7 @@ impl<'a> MeanSolver<'a> {
                 (stay + less).max(stay / 2.0)
             }
             SiteKind::Batch(count, within) => {
-                company(*count, *within, all.rates[spot], self.lumped.spots[spot].most)
+                company::wait(*count, *within, all.rates[spot], self.lumped.spots[spot].most)
             }
             SiteKind::Delay | SiteKind::Link(_) | SiteKind::Pool(_) => item.time,
         }
@@ -689,12 +692,6 @@ fn solved(mut at: impl FnMut(f64) -> Met) -> Met {
         met = at(stretch);
     }
     met
-}
-
-/// Mean seconds until `count` I/Os have arrived at `rate` a second, or `within` has passed since the first.
-fn company(count: f64, within: f64, rate: f64, most: f64) -> f64 {
-    let by_time = within * (1.0 + rate * within / 2.0) / (1.0 + rate * within);
-    if most < count || rate <= 0.0 { by_time } else { by_time.min((count - 1.0) / (2.0 * rate)) }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod arms;
 mod blend;
 mod bounds;
 mod bursts;
+mod company;
 mod experiment;
 mod figures;
 mod fluid;

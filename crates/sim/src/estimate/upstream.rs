@@ -299,7 +299,7 @@ fn returns(load: &LumpedLoad, class: &LumpedClass, at: usize) -> (f64, f64) {
         let mut items = load.items[other.items.clone()].iter();
         items.find(|item| item.touches[0].spot == spot).map(|item| item.time)
     };
-    match before.filter_map(there).last() {
+    match before.filter_map(there).next_back() {
         Some(time) => (1.0 - item.random, time),
         None => (0.0, 0.0),
     }
