@@ -7,9 +7,9 @@
 //! customers whose cycles are constant synchronize and stay so, others arrive at random (two moments, as in Whitt's
 //! Queueing Network Analyzer, 1983).
 
-use super::bursts;
 use super::lumped::{ItemKind, ItemSite, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
+use super::upstream::{self, Joint, Known, Origin};
 use std::collections::BTreeMap;
 
 /// Tolerance of probabilities that should add up to a whole number.
@@ -85,8 +85,8 @@ fn weight_of(lumped: &Lumped, load: &LumpedLoad, item: &LumpedItem, stay: f64) -
 }
 
 /// Sums over the visits to a spot, weighted by their rates.
-#[derive(Clone, Copy, Default)]
-struct Visits {
+#[derive(Clone, Default)]
+pub(super) struct Visits {
     all: f64,
     /// Sums of the mean times, of their squares, and of the second moments.
     first: f64,
@@ -94,25 +94,86 @@ struct Visits {
     second: f64,
     /// Variability of the arrivals of closed loads.
     closed: f64,
-    /// Of open loads: rate, variability, and the squared rates of each stream.
+    /// Of open loads: rate, variability, by how much more even than random ones they come, and the squared rates of each stream.
     open: f64,
     varies: f64,
+    even: f64,
     squares: f64,
+    /// Of those that come again at once: the time, and its product with that of the visit before.
+    again: f64,
+    products: f64,
+    /// What comes as one stream, by where it is from: the rate and how many such streams there are.
+    from: BTreeMap<Origin, (f64, f64)>,
 }
 
 impl Visits {
+    /// Adds a stream of an open load of this variability, and by how much its arrivals are more even than random ones.
+    pub(super) fn add_stream(&mut self, rate: f64, scv: f64, even: f64) {
+        self.open += rate;
+        self.varies += rate * scv;
+        self.even += rate * even;
+    }
+
+    /// Adds visits of which a share follows one of this time by the same I/O at once.
+    pub(super) fn add_again(&mut self, (share, before): (f64, f64), rate: f64, time: f64) {
+        self.again += rate * share * time;
+        self.products += rate * share * time * before;
+    }
+
+    /// By how much longer the queue is because some come again at once: they find what came while they were there, and bring
+    /// more work the longer they were. In terms of all work, that of visits to come included, the queue is that of I/Os which
+    /// come once with all of it (Pollaczek and Khinchine); with random times it is as long as without.
+    fn returning(&self, servers: f64, busy: f64) -> f64 {
+        if self.again <= 0.0 {
+            return 1.0;
+        }
+        let more = (1.0 + 2.0 * self.products / self.second) / (1.0 + self.again / self.first);
+        // Of several servers one is free for it, unless most are in use.
+        1.0 + (more - 1.0) * busy.powf((servers - 1.0).max(0.0) / 4.0)
+    }
+
+    /// Adds a share of a stream that is independent of others.
+    pub(super) fn add_apart(&mut self, rate: f64, share: f64) {
+        self.squares += rate * rate * share;
+    }
+
+    /// Adds a part of a stream that comes in one with others from the same, of which there are `alike`.
+    pub(super) fn add_from(&mut self, from: Origin, rate: f64, alike: f64) {
+        let (all, count) = self.from.entry(from).or_default();
+        *all += rate;
+        *count = count.max(alike);
+    }
+
     /// The squared coefficient of variation of all arrivals, at a spot of this utilization. Few streams keep what they
     /// have; many together come at random while the spot is not busy (Whitt's weights).
     fn arrives(&self, busy: f64) -> f64 {
         let open = if self.open > 0.0 {
-            let streams = self.open * self.open / self.squares.max(f64::MIN_POSITIVE);
-            let idle = (1.0 - busy).max(0.0);
-            let weight = 1.0 / (1.0 + 4.0 * idle * idle * (streams - 1.0).max(0.0));
+            let weight = self.own(busy);
             weight * self.varies / self.open + 1.0 - weight
         } else {
             0.0
         };
         (self.closed + self.open * open) / self.all
+    }
+
+    /// How far streams of open loads keep what they have.
+    fn own(&self, busy: f64) -> f64 {
+        let from: f64 = self.from.values().map(|(rate, alike)| rate * rate / alike).sum();
+        let streams = self.open * self.open / (self.squares + from).max(f64::MIN_POSITIVE);
+        let idle = (1.0 - busy).max(0.0);
+        1.0 / (1.0 + 4.0 * idle * idle * (streams - 1.0).max(0.0))
+    }
+
+    /// The part of the wait at one server that even arrivals of open loads leave where it is not busy: those at random would
+    /// come close together at times (Krämer and Langenbach-Belz 1976).
+    fn evenly(&self, busy: f64) -> f64 {
+        if self.even <= 0.0 {
+            return 1.0;
+        }
+        let even = (self.own(busy) * self.even / self.open).min(1.0);
+        let varies = (1.0 - even + self.serves().max(0.0)).max(f64::MIN_POSITIVE);
+        let idle = (1.0 - busy).max(0.0) / busy.max(f64::MIN_POSITIVE);
+        (-2.0 / 3.0 * idle * even * even / varies * self.open / self.all).exp()
     }
 
     /// The squared coefficient of variation of the service.
@@ -176,9 +237,11 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
     }
     let served: Vec<f64> =
         visits.iter().map(|of| if of.all > 0.0 { of.serves() } else { 0.0 }).collect();
+    let known = Known { lumped, random, sums, served: &served };
+    let joint = Joint::of(&known);
     for (number, load) in lumped.loads.iter().enumerate() {
         if load.mix.rate.is_some() {
-            follow(lumped, (load, random.rates[number]), sums, &served, &mut visits);
+            upstream::follow(&known, number, &joint, &mut visits);
         }
     }
     let share = |spot: usize| {
@@ -186,17 +249,24 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
         if of.all <= 0.0 {
             return 0.0;
         }
-        let arrives = of.arrives(sums.utilization(lumped, spot)).clamp(0.0, VARIABLE_MOST);
-        match lumped.spots[spot].kind {
+        let busy = sums.utilization(lumped, spot).min(1.0);
+        let arrives = of.arrives(busy).clamp(0.0, VARIABLE_MOST);
+        let share = match lumped.spots[spot].kind {
             // Sharing lets no I/O wait behind a long one.
             SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
             // What waits at one server is work: that the loads' times differ is in it already.
             SiteKind::Queue(servers) if servers <= 1.0 && of.means > 0.0 => {
                 let even = of.first * of.first / of.all / of.means;
-                ((of.second / of.means + (arrives - 1.0) * even) / 2.0).clamp(0.0, VARIABLE_MOST)
+                let share = (of.second / of.means + (arrives - 1.0) * even) / 2.0;
+                share.clamp(0.0, VARIABLE_MOST) * of.evenly(busy)
             }
             _ => (arrives + served[spot].clamp(0.0, VARIABLE_MOST)) / 2.0,
-        }
+        };
+        let servers = match lumped.spots[spot].kind {
+            SiteKind::Queue(servers) => servers,
+            _ => 1.0,
+        };
+        share * of.returning(servers, busy)
     };
     let closed = |spot: usize| match lumped.spots[spot].kind {
         SiteKind::Queue(servers) if servers > 1.0 => share(spot),
@@ -209,72 +279,6 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
     };
     let spots = || 0..lumped.spots.len();
     (spots().map(share).collect(), spots().map(closed).collect())
-}
-
-/// A station that an open load's I/Os have left: what it does to the variability of their arrivals further on.
-struct Upstream {
-    /// Utilization, and the squared coefficient of variation of what its servers let through.
-    busy: f64,
-    serves: f64,
-    /// Share of the stream that passes it.
-    through: f64,
-}
-
-impl Upstream {
-    /// The variability of a stream with `arrives` before this station, as another of utilization `busy` sees it. A busy
-    /// server passes on its own variability for short times and that of the arrivals for long ones; what matters
-    /// further on is the shorter, the less that station is loaded in comparison (after Whitt's variability functions,
-    /// 1995).
-    fn passes(&self, arrives: f64, busy: f64) -> f64 {
-        let idle = (1.0 - self.busy).max(1e-9) / (1.0 - busy).max(1e-9);
-        let weight = self.through * self.busy * self.busy / (1.0 + idle);
-        arrives + weight * (self.serves - arrives)
-    }
-}
-
-/// Follows the arrivals of an open load along its classes' items, and adds their variability at each.
-fn follow(
-    lumped: &Lumped,
-    (load, rate): (&LumpedLoad, f64),
-    sums: &SiteSums,
-    served: &[f64],
-    visits: &mut [Visits],
-) {
-    let bursts = bursts::at_spots(lumped, (load, rate), sums, served);
-    let mut together = vec![0.0; bursts.as_ref().map_or(0, Vec::len)];
-    for class in &load.classes {
-        // The arrivals of one class are those of the load, thinned.
-        let thinned = 1.0 + class.share * (load.mix.scv - 1.0);
-        let mut passed: Vec<Upstream> = Vec::new();
-        for item in load.items[class.items.clone()].iter().filter(|item| item.visits > 0.0) {
-            for touch in item.touches.iter() {
-                let spot = &lumped.spots[touch.spot];
-                let busy = sums.utilization(lumped, touch.spot).min(1.0);
-                let each = rate * item.visits * load.count / spot.count;
-                let through = (item.chance / touch.spread).min(1.0);
-                // Bursts are known for each spot as they come there.
-                let (first, part) = match &bursts {
-                    Some(scvs) => (scvs[touch.spot], 1.0),
-                    None => (thinned, through),
-                };
-                let stream = passed.iter().fold(first, |stream, from| from.passes(stream, busy));
-                let streams = (load.count * touch.spread / spot.count).max(1.0);
-                let of = &mut visits[touch.spot];
-                of.open += each;
-                of.varies += each * (1.0 + part * (stream - 1.0)).max(0.0);
-                // In a burst all of its classes come more often.
-                let before = together.get(touch.spot).copied().unwrap_or(0.0);
-                of.squares += each * (each + 2.0 * before) / streams;
-                if let Some(together) = together.get_mut(touch.spot) {
-                    *together += each;
-                }
-                if let (SiteKind::Queue(servers), ItemKind::Service) = (&spot.kind, item.kind) {
-                    let serves = 1.0 + (served[touch.spot].min(1.0) - 1.0) / servers.sqrt();
-                    passed.push(Upstream { busy, serves, through });
-                }
-            }
-        }
-    }
 }
 
 /// The cycle time without queueing.

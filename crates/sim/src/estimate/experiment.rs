@@ -74,7 +74,7 @@ impl Solution<'_> {
     /// What throughput gains by each doubling; nothing for a plant that an estimate does not represent, because something
     /// changes during the step or network streams take part.
     pub fn experiments(&self) -> Experiments {
-        let Solution { plant, lumped, solved } = self;
+        let (plant, (lumped, solved)) = (self.plant, self.limiting());
         if !is_represented(plant) {
             return Experiments::default();
         }

@@ -264,7 +264,7 @@ pub fn left_out(plant: &Plant, lumped: &Lumped, solved: &Solved, sums: &SiteSums
     };
     note(
         loads.iter().any(ramps),
-        "how a rate rises or falls: it is the one at the end of the ramp",
+        "how a rate rises or falls: each that it passes counts as if it lasted, and what limits does so at the highest",
     );
     let submits = |class: &crate::model::Class| class.route.contains(&Hop::Submit);
     note(

@@ -127,6 +127,11 @@ pub struct ItemJoin {
     /// The means of the largest of so many normal values, in standard deviations, and of so many exponential ones, in
     /// means.
     pub largest: [f64; 2],
+    /// How many of them are of the same data, on disks that get the same, and the same for one of each.
+    pub copies: f64,
+    pub largest_apart: [f64; 2],
+    /// The share of what the load does on these disks that both copies get.
+    pub common: f64,
 }
 
 /// Something that takes time.
@@ -208,6 +213,44 @@ pub struct TransferFlow {
     pub group: usize,
     /// Index of one of its items.
     pub item: usize,
+}
+
+impl ItemJoin {
+    /// The same of items that begin at `starts` by leg.
+    fn of(join: &LegJoin, starts: &[usize]) -> ItemJoin {
+        ItemJoin {
+            items: starts[join.legs.start]..starts[join.legs.end],
+            parts: f64::from(join.parts),
+            overlap: join.overlap,
+            largest: largest_of(join.parts),
+            copies: f64::from(join.copies),
+            largest_apart: largest_of((join.parts / join.copies).max(1)),
+            common: 1.0,
+        }
+    }
+}
+
+impl LumpedLoad {
+    /// Finds how much of what is done on disks that get the same data both of them get.
+    fn share_copies(&mut self) {
+        let items = &self.items;
+        let on = |spot: usize| items.iter().filter(move |item| item.touches[0].spot == spot);
+        for join in self.classes.iter_mut().flat_map(|class| &mut class.joins) {
+            let Some(first) = items.get(join.items.start).filter(|_| join.copies > 1.0) else {
+                continue;
+            };
+            let own: f64 = items[join.items.clone()].iter().map(|item| item.visits).sum();
+            let all: f64 = items[join.items.clone()]
+                .iter()
+                .map(|item| item.touches[0].spot)
+                .collect::<BTreeSet<usize>>()
+                .into_iter()
+                .flat_map(on)
+                .map(|item| item.visits)
+                .sum();
+            join.common = if first.visits > 0.0 { (own / all).min(1.0) } else { 1.0 };
+        }
+    }
 }
 
 impl LumpedSite {
@@ -422,6 +465,7 @@ impl<'a> LumpedBuilder<'a> {
             this.items.end = built.items.len();
             built.classes.push(this);
         }
+        built.share_copies();
         self.out.loads.push(built);
     }
 
@@ -506,12 +550,7 @@ impl<'a> LumpedBuilder<'a> {
         };
         class.together = walk.together.iter().map(ranges).collect();
         self.note_arms(load.classes.len(), walk, &starts);
-        let join = |join: &LegJoin| ItemJoin {
-            items: starts[join.legs.start]..starts[join.legs.end],
-            parts: f64::from(join.parts),
-            overlap: join.overlap,
-            largest: largest_of(join.parts),
-        };
+        let join = |join| ItemJoin::of(join, &starts);
         class.joins = walk.joins.iter().map(join).collect();
     }
 

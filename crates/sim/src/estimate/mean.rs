@@ -6,6 +6,7 @@
 //! tokens sees at most the other holders. Transfers share links max-min fair.
 
 use super::accelerate::Accelerator;
+use super::company;
 use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
 use super::pace::{self, FlowGroup};
 use super::state::{CopyEnd, SiteSums, SolverState};
@@ -351,10 +352,7 @@ impl<'a> MeanSolver<'a> {
         let apart =
             is_open.then(|| SiteSums::of_loads(self.lumped, state, |load| load.mix.rate.is_none()));
         let closed = apart.as_ref().unwrap_or(&sums);
-        let shares = self.shares(closed);
-        let spots: Vec<Met> = (0..self.lumped.spots.len())
-            .map(|spot| self.meet(spot, (&sums, closed), &shares))
-            .collect();
+        let spots = self.met(state, (&sums, closed));
         let paces = self.paces(state, closed, &spots);
         self.leave(state, closed);
         let mut change: f64 = 0.0;
@@ -370,7 +368,9 @@ impl<'a> MeanSolver<'a> {
                     ItemKind::Tokens(section) => {
                         holds[section] * (spots[item.touches[0].spot].stretch - 1.0).max(0.0)
                     }
-                    ItemKind::Service => self.service(number, item, (&sums, closed), &spots),
+                    ItemKind::Service => self
+                        .service(number, item, (&sums, closed), &spots)
+                        .max(company::together(self.lumped, state, (number, at))),
                 };
                 let (stay, weight) = (state.stays[number][at], item.visits / cycle);
                 change = change.max((now - stay).abs() * weight);
@@ -412,7 +412,7 @@ impl<'a> MeanSolver<'a> {
                 (stay + less).max(stay / 2.0)
             }
             SiteKind::Batch(count, within) => {
-                company(*count, *within, all.rates[spot], self.lumped.spots[spot].most)
+                company::wait(*count, *within, all.rates[spot], self.lumped.spots[spot].most)
             }
             SiteKind::Delay | SiteKind::Link(_) | SiteKind::Pool(_) => item.time,
         }
@@ -442,6 +442,44 @@ impl<'a> MeanSolver<'a> {
             }
         }
         own.min(1.0)
+    }
+
+    /// What arriving customers see at each spot: first where there are tokens, which say how many others hold some.
+    fn met(&mut self, state: &SolverState, (all, closed): (&SiteSums, &SiteSums)) -> Vec<Met> {
+        let is_pool = |spot: usize| matches!(self.lumped.spots[spot].kind, SiteKind::Pool(_));
+        let mut shares = self.shares(closed);
+        let mut spots = vec![Met { stretch: 1.0, beside: 0.0 }; shares.len()];
+        let (pools, others): (Vec<usize>, Vec<usize>) = (0..spots.len()).partition(|s| is_pool(*s));
+        for spot in pools {
+            spots[spot] = self.meet(spot, (all, closed), &shares);
+        }
+        self.hold(state, closed, &spots, &mut shares);
+        for spot in others {
+            spots[spot] = self.meet(spot, (all, closed), &shares);
+        }
+        spots
+    }
+
+    /// Of the few that hold tokens one is a greater share than of all customers.
+    fn hold(&self, state: &SolverState, closed: &SiteSums, spots: &[Met], shares: &mut [f64]) {
+        let mut seen = vec![[0.0; 2]; shares.len()];
+        let loads = self.lumped.loads.iter().enumerate();
+        for (number, load) in loads.filter(|(_, load)| load.mix.rate.is_none()) {
+            for (at, item) in load.items.iter().enumerate() {
+                for (touch, site) in item.touches.iter().enumerate() {
+                    if self.services[site.spot].is_some() {
+                        let here = state.rates[number] * item.visits * state.stays[number][at];
+                        let own = self.own(number, item, touch, closed, spots);
+                        let [of, all] = &mut seen[site.spot];
+                        *of += load.count * here * own;
+                        *all += load.count * here;
+                    }
+                }
+            }
+        }
+        for (share, [of, all]) in shares.iter_mut().zip(seen) {
+            *share = if all > 0.0 { share.max(of / all) } else { *share };
+        }
     }
 
     /// Per spot: the share of one customer that arriving customers see too few of, averaged over its loads.
@@ -654,12 +692,6 @@ fn solved(mut at: impl FnMut(f64) -> Met) -> Met {
         met = at(stretch);
     }
     met
-}
-
-/// Mean seconds until `count` I/Os have arrived at `rate` a second, or `within` has passed since the first.
-fn company(count: f64, within: f64, rate: f64, most: f64) -> f64 {
-    let by_time = within * (1.0 + rate * within / 2.0) / (1.0 + rate * within);
-    if most < count || rate <= 0.0 { by_time } else { by_time.min((count - 1.0) / (2.0 * rate)) }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod arms;
 mod blend;
 mod bounds;
 mod bursts;
+mod company;
 mod experiment;
 mod figures;
 mod fluid;
@@ -32,6 +33,7 @@ mod open;
 mod own_limits;
 mod pace;
 mod parallel;
+mod ramps;
 mod session;
 mod sites;
 #[cfg(test)]
@@ -40,6 +42,7 @@ mod state;
 mod stripes;
 mod symmetry;
 mod turns;
+mod upstream;
 mod walk;
 
 pub use experiment::{Doubled, Experiment, Experiments, experiments};
@@ -49,6 +52,7 @@ use crate::analytic::ThroughputBounds;
 use crate::plant::Plant;
 use limits::{Bottleneck, HopGroup, Solved};
 use lumped::Lumped;
+use ramps::Ramps;
 use state::SiteSums;
 
 /// What a plant will carry.
@@ -185,7 +189,7 @@ pub struct Means {
 
 /// The means of [`estimate`] alone, for frequent callers: the bottlenecks cost several times as much.
 pub fn means(plant: &Plant) -> Means {
-    let (lumped, solved) = solved(plant);
+    let Solution { lumped, solved, .. } = Solution::of(plant);
     Means {
         hops: figures::hops(plant, &lumped, &solved),
         issuers: figures::issuers(plant, &lumped, &solved),
@@ -196,32 +200,44 @@ pub fn means(plant: &Plant) -> Means {
 /// A plant whose network is solved, from which several answers follow.
 pub struct Solution<'a> {
     plant: &'a Plant,
+    /// The network with like elements merged, and its solution.
     lumped: Lumped,
     solved: Solved,
+    /// Where rates rise or fall, these are means; what limits follows from the same at the highest rates.
+    highest: Option<(Lumped, Solved)>,
 }
 
 impl Solution<'_> {
-    /// Solves the network of a plant.
+    /// Solves the network of a plant. A stock, such as the dirty data of a cache, is taken to be small; where that would fill it,
+    /// it is full.
     pub fn of(plant: &Plant) -> Solution<'_> {
-        let (lumped, solved) = solved(plant);
-        Solution { plant, lumped, solved }
+        const FULL: f64 = 0.99;
+        let at = |held: f64| {
+            let mut lumped = lumped::lump(&plant.network, held);
+            turns::add(&mut lumped, &plant.network);
+            let ramps = Ramps::of(plant, &lumped);
+            let lumped = if ramps.is_empty() { lumped } else { ramps.highest(&lumped) };
+            let solved = limits::solve(&lumped, None);
+            (lumped, solved, ramps)
+        };
+        let (mut lumped, mut solved, mut ramps) = at(0.0);
+        if lumped.stocks.iter().any(|spot| solved.utilization[*spot] >= FULL) {
+            (lumped, solved, ramps) = at(1.0);
+        }
+        if ramps.is_empty() {
+            return Solution { plant, lumped, solved, highest: None };
+        }
+        let (mean, of_mean) = ramps.mean(&lumped, &solved);
+        Solution { plant, lumped: mean, solved: of_mean, highest: Some((lumped, solved)) }
     }
-}
 
-/// The network with like elements merged, and its solution. A stock, such as the dirty data of a cache, is taken to be
-/// small; where that would fill it, it is full.
-fn solved(plant: &Plant) -> (Lumped, Solved) {
-    const FULL: f64 = 0.99;
-    let mut lumped = lumped::lump(&plant.network, 0.0);
-    turns::add(&mut lumped, &plant.network);
-    let solved = limits::solve(&lumped, None);
-    if !lumped.stocks.iter().any(|spot| solved.utilization[*spot] >= FULL) {
-        return (lumped, solved);
+    /// The network and its solution by which limits are found.
+    fn limiting(&self) -> (&Lumped, &Solved) {
+        match &self.highest {
+            Some((lumped, solved)) => (lumped, solved),
+            None => (&self.lumped, &self.solved),
+        }
     }
-    let mut lumped = lumped::lump(&plant.network, 1.0);
-    turns::add(&mut lumped, &plant.network);
-    let solved = limits::solve(&lumped, None);
-    (lumped, solved)
 }
 
 /// Estimates what the plant will carry.
@@ -232,9 +248,11 @@ pub fn estimate(plant: &Plant) -> Estimate {
 impl Solution<'_> {
     /// What the plant will carry.
     pub fn estimate(&self) -> Estimate {
-        let Solution { plant, lumped, solved } = self;
+        let Solution { plant, lumped, solved, .. } = self;
         let groups = limits::groups(plant, lumped);
-        let (limits, rounds) = chain(lumped, &groups, solved);
+        let (of_limits, solved_limits) = self.limiting();
+        let (limits, rounds) = chain(of_limits, &groups, solved_limits);
+        let rounds = rounds + solved.work - solved_limits.work;
         Estimate {
             hops: figures::hops(plant, lumped, solved),
             issuers: figures::issuers(plant, lumped, solved),
@@ -277,22 +295,23 @@ impl Estimate {
 /// The elasticity of each group of like hops, in the order of the plant.
 pub fn sensitivities(plant: &Plant) -> Vec<Sensitivity> {
     const MORE: f64 = 1.1;
-    let (lumped, solved) = solved(plant);
-    let groups = limits::groups(plant, &lumped);
-    let before = limits::total(&lumped, &solved.state);
+    let solution = Solution::of(plant);
+    let (lumped, solved) = solution.limiting();
+    let groups = limits::groups(plant, lumped);
+    let before = limits::total(lumped, &solved.state);
     let of = |twins: &Vec<usize>| {
         let of_twins = || twins.iter().map(|group| &groups[*group]);
         let spots: Vec<usize> = of_twins().flat_map(|group| group.spots.clone()).collect();
-        let faster = limits::faster(&lumped, &spots, MORE);
+        let faster = limits::faster(lumped, &spots, MORE);
         let after = limits::solve(&faster, Some(&solved.state));
         let gained = limits::total(&faster, &after.state) / before.max(1e-12) - 1.0;
-        let gained = if limits::loses_nothing(&lumped) { gained.max(0.0) } else { gained };
+        let gained = if limits::loses_nothing(lumped) { gained.max(0.0) } else { gained };
         let mut hops: Vec<usize> = of_twins().flat_map(|group| group.hops.clone()).collect();
         hops.sort_unstable();
         Sensitivity { hops, elasticity: gained / (MORE - 1.0) }
     };
     let all: Vec<usize> = (0..groups.len()).collect();
-    limits::twins(&lumped, &groups, &all, &solved).iter().map(of).collect()
+    limits::twins(lumped, &groups, &all, solved).iter().map(of).collect()
 }
 
 /// The chain of bottlenecks, and the iterations that finding it took.

@@ -171,7 +171,7 @@ impl<'a> Limits<'a> {
             }
         }
         let sums = SiteSums::of(lumped, state);
-        let held = held::held(lumped, state);
+        let held = held::held(lumped, state, outstanding);
         Limits { lumped, outstanding, nesting, sums, varies, held, closed, closed_at }
     }
 

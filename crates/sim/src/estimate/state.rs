@@ -136,18 +136,37 @@ fn weigh(load: &LumpedLoad, stays: &[f64], copies: CopyEnd, weights: &mut [f64])
 /// Its distribution is taken for a normal one where times vary little and for an exponential one where they vary as much,
 /// in proportion between. Waits vary like exponential times; but where an I/O is on all disks, all of its disk I/Os wait
 /// for the same others, and only their services differ.
+///
+/// Copies of the same data come to disks that get the same, and keep the same pace as far as services do not vary.
 fn last_of(join: &ItemJoin, time: f64, scv: f64, stay: f64) -> f64 {
+    const KEEPS: f64 = 0.003;
     if join.parts <= 1.0 || stay <= 0.0 {
         return 1.0;
     }
+    let longer = |largest: [f64; 2]| longer(join.overlap, largest, (time, scv), stay);
+    let apart = longer(join.largest);
+    let together = match join.copies > 1.0 {
+        true => KEEPS / (KEEPS + scv) * join.common * join.common,
+        false => 0.0,
+    };
+    let one = if join.parts > join.copies { longer(join.largest_apart) } else { 1.0 };
+    (apart + together * (one - apart)) / join.parts
+}
+
+/// By how much longer the last of several takes than one.
+fn longer(
+    overlap: f64,
+    [normal, exponential]: [f64; 2],
+    (time, scv): (f64, f64),
+    stay: f64,
+) -> f64 {
     let waits = (stay - time).max(0.0);
     // Pollaczek and Khinchine: the third moment of a service is taken between that of a constant and an exponential one.
     let varied = waits * waits + waits * time * (1.0 + 2.0 * scv.min(1.0)) * 2.0 / 3.0;
-    let variance = time * time * scv + varied * (1.0 - join.overlap).max(0.0);
+    let variance = time * time * scv + varied * (1.0 - overlap).max(0.0);
     let varies = (variance.sqrt() / stay).min(1.0);
-    let [normal, exponential] = join.largest;
     let more = normal + (exponential - 1.0 - normal) * varies;
-    (1.0 + varies * more) / join.parts
+    1.0 + varies * more
 }
 
 /// The means of the largest of `count` normal values, in standard deviations above their mean (Chen and Tyler 1999), and

@@ -1,7 +1,7 @@
 //! The disk I/Os of a visit to a RAID group, averaged over the sizes of a class's I/Os and their places in a stripe.
 
 use super::mix::SizeShare;
-use crate::model::{DiskParts, RaidLevel, RaidVisit, StripeChoice};
+use crate::model::{DiskParts, RaidGroup, RaidLevel, RaidVisit, StripeChoice};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -61,7 +61,7 @@ fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
     let mut found: BTreeMap<(bool, u32), (f64, f64)> = BTreeMap::new();
     let mut shares = vec![0.0; group.disks as usize];
     for size in sizes {
-        let phases: Vec<u64> = group.phases(u64::from(size.align), PHASES_MAX).collect();
+        let phases: Vec<u64> = places(group, u64::from(size.align));
         let share = size.share / phases.len() as f64;
         for offset in phases {
             let mut add = |before| {
@@ -100,6 +100,28 @@ fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
         }
     }
     RaidAverages { rounds, shares: if fixed { uneven(&shares) } else { Vec::new() } }
+}
+
+/// Offsets within a stripe of I/Os aligned like this: all of them, or as many of each unit, so that no disk seems to have more
+/// than others. Within a unit they are spread evenly, from another place in each (multiples of the golden ratio).
+fn places(group: &RaidGroup, align: u64) -> Vec<u64> {
+    // Multiples of what both have in common.
+    let (mut step, mut rest) = (group.stripe(), align.max(1));
+    while rest > 0 {
+        (step, rest) = (rest, step % rest);
+    }
+    let (count, units) = (group.stripe() / step, u64::from(group.data()));
+    if count <= PHASES_MAX || !count.is_multiple_of(units) {
+        return group.phases(align, PHASES_MAX).collect();
+    }
+    let (each, some) = (count / units, (PHASES_MAX / units).max(1).min(count / units));
+    let spread = |unit: u64| (unit as f64 * 0.618_033_988_749_895).fract();
+    let within = |unit: u64, at: u64| {
+        let place = (at as f64 + spread(unit)) / some as f64 * each as f64;
+        (place as u64).min(each - 1)
+    };
+    let of_unit = |unit: u64| (0..some).map(move |at| (unit * each + within(unit, at)) * step);
+    (0..units).flat_map(of_unit).collect()
 }
 
 /// The shares of these disk I/Os, if they differ.

@@ -4,7 +4,8 @@
 use super::mix::{ClassMix, SizeShare};
 use super::sites::{Site, Sites};
 use crate::model::{
-    Demand, Hop, Network, Policy, PoolId, RaidVisit, SelectorId, Station, StripeChoice,
+    Demand, Hop, Network, Policy, PoolId, RaidAccess, RaidLevel, RaidVisit, SelectorId, Station,
+    StripeChoice,
 };
 use std::ops::Range;
 use workload::Dir;
@@ -83,6 +84,8 @@ pub struct LegJoin {
     pub parts: u32,
     /// The share of the group's disks that they are on.
     pub overlap: f64,
+    /// How many of them are of the same data, on disks that get the same.
+    pub copies: u32,
 }
 
 /// The state of the walk along a route.
@@ -258,6 +261,7 @@ impl Walker<'_> {
         let group = &visit.group;
         let averages = self.sites.stripes.averages(visit, self.io.sizes);
         let first = self.sites.station(group.first);
+        let mirrored = group.raid == RaidLevel::Mirrored && visit.access != RaidAccess::Read;
         if let (StripeChoice::Idle, Some((pool, ..))) = (visit.choice, at.open.last()) {
             self.walk.idle.push((self.sites.pool(*pool), first, group.disks));
         }
@@ -282,7 +286,8 @@ impl Walker<'_> {
             // I/O on all disks.
             let random = if overlap < 1.0 { 1.0 - round.again } else { 0.0 };
             self.walk.legs[leg..].iter_mut().for_each(|leg| leg.random = random);
-            self.walk.joins.push(LegJoin { legs, parts: round.parts, overlap });
+            let (parts, copies) = (round.parts, if mirrored { 2 } else { 1 });
+            self.walk.joins.push(LegJoin { legs, parts, overlap, copies });
         }
     }
 

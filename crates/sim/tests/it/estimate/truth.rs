@@ -10,7 +10,7 @@ use sim::model::*;
 const ENDLESS: u32 = 1 << 20;
 
 #[track_caller]
-fn near(what: &str, value: f64, truth: f64, within: f64) {
+pub fn near(what: &str, value: f64, truth: f64, within: f64) {
     println!("{what:<48} {value:>12.1} of {truth:>12.1} ({:+.1}%)", (value / truth - 1.0) * 100.0);
     assert!((value / truth - 1.0).abs() <= within, "{what}: {value} and not {truth}");
 }
@@ -41,7 +41,7 @@ fn service(of: &Estimate, issuer: usize) -> f64 {
     of.issuers[issuer].service * 1e6
 }
 
-fn response(of: &Estimate, issuer: usize) -> f64 {
+pub fn response(of: &Estimate, issuer: usize) -> f64 {
     of.issuers[issuer].response.expect("all is carried") * 1e6
 }
 
@@ -166,7 +166,7 @@ fn stations_in_a_row() {
         let (a, b) = (lab.station("a", Station::SINGLE), lab.station("b", Station::SINGLE));
         let route = vec![Hop::visit(a, constant(100)), Hop::visit(b, exponential(100))];
         open(&mut lab, "w", arrivals(load, 1.0), ENDLESS, route);
-        near(&format!("M/D/1, ./M/1 at {load}"), service(&estimate(&lab.plant), 0), truth, 0.1);
+        near(&format!("M/D/1, ./M/1 at {load}"), service(&estimate(&lab.plant), 0), truth, 0.01);
     }
 }
 
@@ -371,6 +371,31 @@ fn few_tokens_before_a_delay_and_a_server() {
     }
 }
 
+/// Few that hold tokens do not meet themselves at the disks: with exponential times on one of `disks` each, the limit is as many
+/// customers of a network of product form, however many wait before it.
+#[test]
+fn a_limit_of_few_before_many_disks() {
+    for disks in [4, 8, 24] {
+        for tokens in [1, 2, 3, 4, 8] {
+            let mut lab = Lab::default();
+            let pool = lab.pool("lun", tokens);
+            let station = || Station::Sorted { servers: 1, gain: vec![1.0] };
+            let first = lab.station("disk0", station());
+            (1..disks).for_each(|n| _ = lab.station(&format!("disk{n}"), station()));
+            let demand = Demand::of(exponential(100));
+            let route = vec![
+                Hop::Take { pool, tokens: 1 },
+                Hop::Spread { first, count: disks, demand },
+                Hop::Give { pool, tokens: 1 },
+            ];
+            lab.issuer("w", Load::closed(64, Law::ZERO, Class::read(4096, route)));
+            let (few, many) = (f64::from(tokens), f64::from(disks));
+            let truth = 1e4 * few * many / (few + many - 1.0);
+            near(&format!("{tokens} at once on {disks}"), estimate(&lab.plant).iops, truth, 0.03);
+        }
+    }
+}
+
 /// A load that sends so many I/Os over one of some links before the next. Each has a station of its own, or one is shared.
 fn in_turn(lab: &mut Lab, customers: u32, turn: u32, paths: u16, together: bool) {
     let policy = Policy::RoundRobin { ios: turn };
@@ -455,14 +480,82 @@ fn operated(process: workload::Process, law: &Law) -> Lab {
     lab
 }
 
-/// Which of its rates a ramp is estimated at is said.
+/// Even arrivals at one exponential server (GI/M/1).
 #[test]
-fn a_ramp_is_estimated_at_its_end() {
+fn even_arrivals() {
+    for load in [0.3, 0.5, 0.8, 0.95, 0.99] {
+        let mut lab = Lab::default();
+        let server = lab.station("server", Station::SINGLE);
+        let gap = Law::Constant(Ps((1e8_f64 / load).round() as u64));
+        open(&mut lab, "w", gap, ENDLESS, vec![Hop::visit(server, exponential(100))]);
+        near(&format!("D/M/1 at {load}"), response(&estimate(&lab.plant), 0), even(load), 0.02);
+    }
+}
+
+/// Reads and writes of one load come as evenly as all of them.
+#[test]
+fn even_arrivals_of_reads_and_writes() {
+    for load in [0.3, 0.8] {
+        let mut lab = Lab::default();
+        let server = lab.station("server", Station::SINGLE);
+        let route = || vec![Hop::visit(server, exponential(100))];
+        let classes = vec![Class::read(4096, route()), Class::write(4096, route())];
+        let (gap, shares) = (Law::Constant(Ps((1e8_f64 / load).round() as u64)), vec![0.7, 0.3]);
+        lab.issuer("w", Load::of(Source::Open { gap, limit: ENDLESS, shares }, classes));
+        near(
+            &format!("reads and writes at {load}"),
+            response(&estimate(&lab.plant), 0),
+            even(load),
+            0.02,
+        );
+    }
+}
+
+/// The mean response of GI/M/1 with even arrivals.
+fn even(busy: f64) -> f64 {
+    let root = (0..1000).fold(0.5, |root: f64, _| (-(1.0 - root) / busy).exp());
+    100.0 / (1.0 - root)
+}
+
+/// A ramp during all of which a step is measured.
+fn ramp(from: f64, to: f64, law: &Law) -> Estimate {
     let over = clock::Ns(10_000_000_000);
-    let process = workload::Process::Ramp { from: 1000.0, to: 5000.0, over };
-    let of = estimate(&operated(process, &constant(100)).plant);
-    near("a ramp", of.iops, 5000.0, 1e-6);
-    assert!(of.left_out.iter().any(|note| note.contains("end of the ramp")), "{:?}", of.left_out);
+    let process = workload::Process::Ramp { from, to, over };
+    let mut lab = operated(process, law);
+    lab.plant.issuers[0].arrivals =
+        record::Loop::Open { rate: process.mean_rate(clock::Ns::ZERO, over) };
+    estimate(&lab.plant)
+}
+
+/// The mean response of even arrivals at one exponential server of 100 (GI/M/1), each of the rates from 1,000 to 9,000 a second
+/// for as long.
+fn ramped() -> f64 {
+    let all = (0..8000).map(|n| 0.1 + f64::from(n) * 1e-4);
+    let (sum, whole) =
+        all.fold((0.0, 0.0), |(sum, whole), busy| (sum + busy * even(busy), whole + busy));
+    sum / whole
+}
+
+/// A ramp is estimated at what it asks for on average, each of its rates as if it lasted; what limits does so at the highest.
+#[test]
+fn a_ramp_is_estimated_over_its_rates() {
+    for (from, to) in [(1000.0, 9000.0), (9000.0, 1000.0)] {
+        let of = ramp(from, to, &exponential(100));
+        near("a ramp", of.iops, 5000.0, 1e-6);
+        near("  asked", of.issuers[0].asked.expect("it is open"), 5000.0, 1e-6);
+        near("  in use", of.hops[0].utilization, 0.5, 1e-6);
+        near("  response", response(&of, 0), ramped(), 0.1);
+        near("  under way", of.hops[0].queue, 5000.0 * of.issuers[0].service, 1e-6);
+        assert_eq!(of.limits[0].limit, LimitedBy::Rate);
+        near("  headroom at its highest", of.limits[0].headroom, 1.0 / 0.9 - 1.0, 1e-6);
+        assert!(of.left_out.iter().any(|note| note.contains("rises or falls")), "{of:?}");
+    }
+    // Half of the time all are carried, 6,000 a second on average, and half of it 10,000.
+    let of = ramp(2000.0, 18_000.0, &constant(100));
+    near("a ramp beyond capacity", of.iops, 8000.0, 0.01);
+    near("  asked", of.issuers[0].asked.expect("it is open"), 10_000.0, 1e-6);
+    assert_eq!(of.issuers[0].response, None);
+    assert!(matches!(of.limits[0].limit, LimitedBy::Hops(_)), "{:?}", of.limits);
 }
 
 /// Arrivals at one of two rates, at one server: each phase has a queue of its own where it is long, and all have one where

@@ -81,3 +81,45 @@ fn what_passes_channels_and_lines_is_counted_once() {
     near(simulated, 4.0, 0.01);
     near(estimated, 4.0, 0.01);
 }
+
+/// An open load of small writes, estimated: mean response in microseconds.
+fn response(raid: &str, disks: u32, rate: f64) -> f64 {
+    let keys = format!("media = \"ssd\"\nraid = \"{raid}\"\ndisks = {disks}");
+    let lab = array(&[], &volume(&keys));
+    let load = "random = 100\nblock = \"512B\"\nread = 0\narrivals = \"poisson\"\nlimit = 4096";
+    let work = work(&format!("{load}\nrate = \"{rate:.0} IOPS\""));
+    let rig = Rig { lab: &lab, work: &work, disks, span: (1, 1), ..Rig::default() };
+    let of = sim::estimate::estimate(&rig.plant());
+    let responses = of.issuers.iter().map(|issuer| issuer.response.expect("all is carried"));
+    responses.sum::<f64>() / of.issuers.len() as f64 * 1e6
+}
+
+/// An I/O that comes to a disk again at once finds what came while it was there: as printed by `flash_truth.py`.
+#[test]
+fn writes_that_read_before_meet_the_queue_that_they_left() {
+    let truths = [
+        ("raid-5", 5, 2.0, [(0.6, 129.1), (0.8, 163.6), (0.9, 242.1), (0.95, 396.0)]),
+        ("raid-6", 6, 3.0, [(0.6, 131.1), (0.8, 171.5), (0.9, 262.8), (0.95, 443.2)]),
+    ];
+    for (raid, disks, parts, by_load) in truths {
+        for (load, truth) in by_load {
+            let rate = load * f64::from(disks) * 8.0 / (2.0 * parts * 60e-6);
+            let found = response(raid, disks, rate);
+            println!("{raid} at {load}: {found:.1} of {truth}");
+            near(found, truth, 0.1);
+        }
+    }
+}
+
+/// Both copies of a write keep the same pace, so that it takes no longer than one: an eighth of the work on each of eight
+/// channels (M/D/8, by `truth.py` of the estimates), and a microsecond on the line. However many disks there are, each pair has
+/// as much to do.
+#[test]
+fn mirrored_writes_wait_once() {
+    for (load, truth) in [(0.7, 106.3), (0.9, 144.8), (0.98, 416.0)] {
+        for disks in [4, 16, 24] {
+            let rate = load * f64::from(disks / 2) * 8.0 / WRITE;
+            near(response("raid-10", disks, rate), truth * 0.3 + 1.024, 0.07);
+        }
+    }
+}
