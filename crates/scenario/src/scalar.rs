@@ -106,7 +106,7 @@ pub(crate) fn decode(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Opti
     };
     match decoded {
         Ok(datum) => return Some(datum),
-        Err(ScalarProblem::Shape) => mismatch(node, key, &expected(ty), sink, meant(node, ty)),
+        Err(ScalarProblem::Shape) => mismatch(node, key, &expected(ty), sink, meant(node, ty, key)),
         Err(ScalarProblem::Because(message, help)) => {
             sink.push(|| Mistake::new(node.at, format!("{key}: {message}")).maybe_help(help));
         }
@@ -115,9 +115,13 @@ pub(crate) fn decode(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Opti
 }
 
 /// How a value of the wrong kind is written that has the right one within: a number in quotes, or one without its unit.
-fn meant(node: &Node, ty: &Type) -> Option<String> {
+fn meant(node: &Node, ty: &Type, key: &str) -> Option<String> {
     let number = match &node.value {
         TomlValue::Text(text) => return without_quotes(text, ty),
+        TomlValue::List(_) if key == "workload" => {
+            let several = "for several at once write `load = [{ workload = \"…\", on = \"…\" }]`";
+            return Some(several.to_owned());
+        }
         TomlValue::Integer(_, Some(n)) if *n > 0 => n.to_string(),
         TomlValue::Float(n) if n.is_finite() && *n > 0.0 => n.to_string(),
         TomlValue::Integer(_, Some(n)) if matches!(ty, Type::Text) => n.to_string(),
@@ -146,7 +150,14 @@ fn without_quotes(text: &str, ty: &Type) -> Option<String> {
             text.parse::<u64>().ok().map(|_| plain())
         }
         Type::Number { .. } => text.parse::<f64>().ok().map(|_| plain()),
-        Type::Flag => matches!(text, "true" | "false").then(plain),
+        Type::Flag => {
+            let flag = match text {
+                "true" | "yes" | "on" => "true",
+                "false" | "no" | "off" => "false",
+                _ => return None,
+            };
+            Some(format!("write `{flag}`, without quotes"))
+        }
         Type::Point => {
             let point = format!("p{text}");
             self::point(&point).is_ok().then(|| format!("did you mean `{point}`?"))
@@ -192,6 +203,7 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, ScalarProblem> {
             Ok(size) if SECTORS.contains(&size.0) => Ok(Datum::Size(size)),
             _ => Err(ScalarProblem::Shape),
         },
+        Type::CountOrSize if text.trim().parse::<u64>().is_ok() => Err(ScalarProblem::Shape),
         Type::CountOrSize => size(text, 1, u64::MAX),
         Type::RateOrWire => match text.trim_end().strip_suffix("of wire") {
             Some(share) => match from_text(share.trim_end(), &Type::Percent)? {
@@ -382,7 +394,6 @@ fn unit(text: &str, ty: &Type, error: &UnitError) -> ScalarProblem {
             Type::Iops | Type::IopsOrRate => {
                 Some(format!("write `{0} IOPS`, or `{0}` without quotes", clip(text.trim())))
             }
-            Type::CountOrSize => without_quotes(text, ty),
             _ => None,
         },
         _ => None,
