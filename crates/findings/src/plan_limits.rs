@@ -3,7 +3,7 @@
 //! The answers are those of the attribution; here they are only put together. Left out are steps in which a fault is
 //! injected and jobs: what limits them changes while they are measured ([`crate::faults`], [`crate::jobs`]).
 
-use crate::attribution::{Attribution, HopLimit, HopLoad, Limiter};
+use crate::attribution::{Attribution, HopLimit, HopLoad, Limiter, PathTurns};
 use crate::figures::StepFigures;
 use crate::sweep;
 use record::{HopKind, Source};
@@ -44,6 +44,8 @@ pub struct LimitRange {
     pub rate_bytes_per_s: Option<f64>,
     /// How probable the answer is, 0 to 1.
     pub probability: f64,
+    /// Where that hop has room and limits because paths take turns: which turns.
+    pub turns: Option<PathTurns>,
     /// The step that `limit` is of.
     pub step: u32,
     /// All of its steps.
@@ -202,6 +204,7 @@ fn range(
         alike: 1 + also.iter().filter(|hop| kinds.get(hop.as_str()).copied() == kind).count(),
         rate_bytes_per_s: load.filter(|_| is_rate).and_then(|load| load.capacity),
         probability: found.probability,
+        turns: found.turns,
         step: step.index,
         steps: steps.iter().map(|step| step.index).collect(),
         missing: missing(&found.limit, kinds),

@@ -166,6 +166,8 @@ counters! {
     DoubledSlotsGain = "doubled-slots-gain", "1", Setting, Worker, "the same with twice the queue slots of that hop";
     DoubledTogetherGain = "doubled-together-gain", "1", Setting, Worker, "the same with this hop and the others of this counter doubled at once, where none alone gains";
     EstimatedOps = "estimated-ops", "1/s", Setting, Worker, "I/Os of all loads by the estimator that the gains are of";
+    TurnIos = "turn-ios", "1", Setting, Worker, "I/Os that go over one path before the next, at the hop that `part` names, where paths that take turns hold up the loads";
+    TurnPaths = "turn-paths", "1", Setting, Worker, "of those paths, how many are at work on average";
     PlannedBytes = "planned-bytes", "B", Setting, Worker, "bytes after which the load of this source is done: copied, or read, written, trimmed and zeroed";
     OwnStop = "own-stop", "ns", Time, Worker, "time in which the process of this source did not run: what overlaps it is void";
     ClockEdge = "clock-edge", "ns", Time, Hop, "time at an edge of a step in which, as far as clocks are known, not every agent was under load: what lies in it is void";

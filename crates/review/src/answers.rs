@@ -580,6 +580,7 @@ mod tests {
             probability,
             runner_up: None,
             clues: vec![],
+            turns: None,
             hops: vec![],
         });
         JobPhase {

@@ -82,6 +82,8 @@ pub(crate) fn sentences(analysis: &Analysis, tabled: bool) -> Vec<Sentence> {
 struct LimitLine {
     plans: Vec<String>,
     text: String,
+    /// Why paths that have room limit; empty where none does.
+    turns: String,
     /// Whether it is one limit for all of the plan.
     is_single: bool,
     step: u32,
@@ -111,7 +113,7 @@ impl LimitLine {
         };
         let is_single = same && curves[0].ranges.len() == 1;
         let plans = vec![curves[0].plan.clone()];
-        Some(LimitLine { plans, text, is_single, step: first.step })
+        Some(LimitLine { plans, text, turns: turns(curves), is_single, step: first.step })
     }
 
     /// The line of a step with faults.
@@ -121,17 +123,34 @@ impl LimitLine {
             Limiter::Unknown { .. } => by_faults(&step.faults),
             _ => short(step, found),
         };
-        Some(LimitLine { plans: vec![step.plan.clone()], text, is_single: true, step: step.index })
+        let (plans, turns) = (vec![step.plan.clone()], String::new());
+        Some(LimitLine { plans, text, turns, is_single: true, step: step.index })
     }
 
     fn sentence(self) -> Sentence {
         let named: Vec<String> =
             self.plans.iter().filter(|plan| *plan != Plan::UNNAMED).map(|p| clean(p)).collect();
         let text = match named.is_empty() {
-            true => format!("Limited by: {}.", self.text),
-            false => format!("{} limited by: {}.", named.join(", "), self.text),
+            true => format!("Limited by: {}.{}", self.text, self.turns),
+            false => format!("{} limited by: {}.{}", named.join(", "), self.text, self.turns),
         };
         Sentence::new(Tone::Plain, text, Section::Step(self.step))
+    }
+}
+
+/// Why paths with room limit, as a sentence after that of the limits; where turns differ along an axis, those of one value.
+fn turns(curves: &[PlanLimits]) -> String {
+    let all = || {
+        let ranges = curves.iter().flat_map(|of| of.ranges.iter().map(move |range| (of, range)));
+        ranges.filter_map(|(of, range)| Some((of, range, range.turns?)))
+    };
+    let Some((curve, range, first)) = all().next() else { return String::new() };
+    let text = first.to_string();
+    match &curve.axis {
+        Some(axis) if all().any(|(_, _, turns)| turns.ios != first.ios) => {
+            format!(" At {} {} {text}.", clean(axis), clean(&range.from))
+        }
+        _ => format!(" {}{}.", text[..1].to_uppercase(), &text[1..]),
     }
 }
 

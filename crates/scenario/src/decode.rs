@@ -154,6 +154,9 @@ pub(crate) fn needed(record: &Decoded, title: &str, field: &KeyField) -> Mistake
             format!("add `{}`: {}", field.key, scalar::expected(&field.ty))
         }
         Some(example) => format!("add `{} = {example}`: {}", field.key, field.doc),
+        None if matches!(field.ty, Type::Table(def) if def.title.starts_with('[')) => {
+            format!("add [{}]: {}", field.key, field.doc)
+        }
         None => format!("add `{}`: {}", field.key, field.doc),
     };
     Mistake::new(record.at, format!("{title} needs `{}`", field.key))
@@ -251,7 +254,7 @@ fn one_table(node: &Node, def: &'static TableDef, key: &str, sink: &mut Sink) ->
                     format!("there is one {title}; it has single brackets")
                 }
                 (_, true) => format!("write {title} on a line of its own, its keys below"),
-                _ => format!("write `{key} = {{ … }}`"),
+                _ => format!("write `{key} = {{ {} … }}`", first_key(def)),
             };
             mismatch(node, key, &format!("a table: {}", def.doc), sink, Some(help));
             None
@@ -268,9 +271,10 @@ fn many_tables(
     let title = def.title;
     let help = match title.starts_with("[[") {
         true => format!("write {title} with double brackets"),
-        false => format!("write `{key} = [{{ … }}]`"),
+        false => format!("write `{key} = [{{ {} … }}]`", first_key(def)),
     };
     let TomlValue::List(items) = &node.value else {
+        let help = named(def, key, &node.value).unwrap_or(help);
         mismatch(node, key, "a list of tables", sink, Some(help));
         return None;
     };
@@ -281,11 +285,31 @@ fn many_tables(
                 let record = record(table, item.at, def, title, sink);
                 out.push(At::new(item.at, Datum::Record(record)));
             }
-            _ => mismatch(item, key, "a table", sink, Some(help.clone())),
+            other => {
+                let help = named(def, key, other).unwrap_or_else(|| help.clone());
+                mismatch(item, key, "a table", sink, Some(help));
+            }
         }
     }
     // What holds no table though it was to is wrong, not empty.
     (!out.is_empty() || items.is_empty()).then_some(out)
+}
+
+/// A small table that has only a name, which stands alone: `disks = ["a/v"]`.
+fn named(def: &TableDef, key: &str, value: &TomlValue) -> Option<String> {
+    let TomlValue::Text(text) = value else { return None };
+    let required = || def.fields.iter().find(|field| matches!(field.need, Need::Required));
+    let lun = def.field("lun").filter(|_| text.contains('/'));
+    let field = lun.or_else(required).or(def.fields.first())?;
+    let is_name = matches!(field.ty, Type::Name | Type::Ref(_));
+    let is_small = is_name && !def.title.starts_with('[');
+    is_small.then(|| format!("write `{key} = [{{ {} = \"{}\" }}]`", field.key, clip(text)))
+}
+
+/// How a small table begins.
+fn first_key(def: &TableDef) -> String {
+    let required = def.fields.iter().find(|field| matches!(field.need, Need::Required));
+    required.or(def.fields.first()).map_or_else(String::new, |field| format!("{} =", field.key))
 }
 
 /// Tables by name, each of the kind that its key `kind` says.

@@ -83,8 +83,8 @@ pub(crate) struct Directory {
     pub without_disks: std::collections::BTreeSet<String>,
     /// VMs that were defined without nics: no network load can run on them.
     pub without_nics: std::collections::BTreeSet<String>,
-    /// WWPNs of VMs' virtual ports, as digits alone.
-    pub wwpns: std::collections::BTreeSet<String>,
+    /// WWPNs of VMs' virtual ports, as digits alone, with where they are given.
+    pub wwpns: BTreeMap<String, Span>,
     /// Embedded arrays by name; `None` where what was given is wrong, which has been reported.
     pub embedded: BTreeMap<String, Option<Embedded>>,
     /// Arrays that are tape libraries.
@@ -159,6 +159,11 @@ impl Directory {
     /// Whether a full name is one of this kind.
     pub fn is(&self, name: &str, kind: NameKind) -> bool {
         self.index.get(name).is_some_and(|(known, _)| *known == kind)
+    }
+
+    /// The full names of a kind, in order of definition.
+    pub fn names_of(&self, kind: NameKind) -> impl Iterator<Item = &str> {
+        self.order.iter().filter(move |(_, known)| *known == kind).map(|(name, _)| name.as_str())
     }
 
     /// Where everything stands, names among it.

@@ -76,7 +76,7 @@ pub use scheme::{SCHEMES, Scheme};
 pub use search::Search;
 pub use simulated::*;
 pub use source::{CatalogFile, Source};
-pub use spots::Spots;
+pub use spots::{About, Spots};
 pub use stage::{Course, Hunt, Stage};
 pub use steady::Steady;
 pub use units::{LinkRate, LinkStandard};

@@ -106,12 +106,64 @@ pub(crate) fn decode(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Opti
     };
     match decoded {
         Ok(datum) => return Some(datum),
-        Err(ScalarProblem::Shape) => mismatch(node, key, &expected(ty), sink, None),
+        Err(ScalarProblem::Shape) => mismatch(node, key, &expected(ty), sink, meant(node, ty, key)),
         Err(ScalarProblem::Because(message, help)) => {
             sink.push(|| Mistake::new(node.at, format!("{key}: {message}")).maybe_help(help));
         }
     }
     None
+}
+
+/// How a value of the wrong kind is written that has the right one within: a number in quotes, or one without its unit.
+fn meant(node: &Node, ty: &Type, key: &str) -> Option<String> {
+    let number = match &node.value {
+        TomlValue::Text(text) => return without_quotes(text, ty),
+        TomlValue::List(_) if key == "workload" => {
+            let several = "for several at once write `load = [{ workload = \"…\", on = \"…\" }]`";
+            return Some(several.to_owned());
+        }
+        TomlValue::Integer(_, Some(n)) if *n > 0 => n.to_string(),
+        TomlValue::Float(n) if n.is_finite() && *n > 0.0 => n.to_string(),
+        TomlValue::Integer(_, Some(n)) if matches!(ty, Type::Text) => n.to_string(),
+        TomlValue::Flag(flag) if matches!(ty, Type::Text) => flag.to_string(),
+        _ => return None,
+    };
+    let unit = match ty {
+        Type::Size { .. } | Type::SizeOrPercent if number.len() < 4 => "KiB",
+        Type::Size { .. } | Type::SizeOrPercent => "B",
+        Type::Time { .. } => "s",
+        Type::Rate | Type::RateOrWire => " MB/s",
+        Type::Text => {
+            let text = "write it in quotes, a quantity with its unit: ";
+            return Some(format!("{text}`\"{}\"`, `\"8 GB\"`", clip(&number)));
+        }
+        _ => return None,
+    };
+    Some(format!("write it in quotes and with its unit, as in `\"{}{unit}\"`", clip(&number)))
+}
+
+fn without_quotes(text: &str, ty: &Type) -> Option<String> {
+    let text = text.trim();
+    let plain = || format!("write it without quotes: `{}`", clip(text));
+    match ty {
+        Type::Count { .. } | Type::Amount | Type::CountOrSize => {
+            text.parse::<u64>().ok().map(|_| plain())
+        }
+        Type::Number { .. } => text.parse::<f64>().ok().map(|_| plain()),
+        Type::Flag => {
+            let flag = match text {
+                "true" | "yes" | "on" => "true",
+                "false" | "no" | "off" => "false",
+                _ => return None,
+            };
+            Some(format!("write `{flag}`, without quotes"))
+        }
+        Type::Point => {
+            let point = format!("p{text}");
+            self::point(&point).is_ok().then(|| format!("did you mean `{point}`?"))
+        }
+        _ => None,
+    }
 }
 
 fn from_text(text: &str, ty: &Type) -> Result<Datum, ScalarProblem> {
@@ -151,6 +203,7 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, ScalarProblem> {
             Ok(size) if SECTORS.contains(&size.0) => Ok(Datum::Size(size)),
             _ => Err(ScalarProblem::Shape),
         },
+        Type::CountOrSize if text.trim().parse::<u64>().is_ok() => Err(ScalarProblem::Shape),
         Type::CountOrSize => size(text, 1, u64::MAX),
         Type::RateOrWire => match text.trim_end().strip_suffix("of wire") {
             Some(share) => match from_text(share.trim_end(), &Type::Percent)? {
@@ -334,11 +387,37 @@ fn unit(text: &str, ty: &Type, error: &UnitError) -> ScalarProblem {
                     || known.eq_ignore_ascii_case(&format!("{unit} of wire"))
             };
             let near = units_of(ty).iter().find(meant);
+            let near = near.map(|near| near.trim_end()).or_else(|| other_unit(unit, ty));
             near.map(|near| format!("did you mean `{}{near}`?", clip(number)))
         }
+        UnitError::NoUnit { .. } => match ty {
+            Type::Iops | Type::IopsOrRate => {
+                Some(format!("write `{0} IOPS`, or `{0}` without quotes", clip(text.trim())))
+            }
+            _ => None,
+        },
         _ => None,
     };
     ScalarProblem::Because(printed(error), help)
+}
+
+/// What other programs call a unit.
+fn other_unit(unit: &str, ty: &Type) -> Option<&'static str> {
+    let plain = unit.to_ascii_lowercase();
+    Some(match (ty, plain.as_str()) {
+        (Type::Rate | Type::RateOrWire | Type::IopsOrRate, "mbit" | "mbit/s" | "mbps") => " Mb/s",
+        (Type::Rate | Type::RateOrWire | Type::IopsOrRate, "gbit" | "gbit/s" | "gbps") => " Gb/s",
+        (Type::Size { .. } | Type::SizeOrPercent | Type::CountOrSize, "k") => "KiB",
+        (Type::Size { .. } | Type::SizeOrPercent | Type::CountOrSize, "m") => "MiB",
+        (Type::Size { .. } | Type::SizeOrPercent | Type::CountOrSize, "g") => "GiB",
+        (Type::Size { .. } | Type::SizeOrPercent | Type::CountOrSize, "t") => "TiB",
+        (Type::Time { .. }, "sec" | "secs" | "second" | "seconds") => "s",
+        (Type::Time { .. }, "msec" | "millisecond" | "milliseconds") => "ms",
+        (Type::Time { .. }, "usec" | "microsecond" | "microseconds") => "us",
+        (Type::Time { .. }, "minute" | "minutes" | "mins") => "min",
+        (Type::Time { .. }, "hour" | "hours") => "h",
+        _ => return None,
+    })
 }
 
 /// The message of a unit error, with the text that it quotes cut to a readable length.
@@ -359,7 +438,9 @@ fn units_of(ty: &Type) -> &'static [&'static str] {
         Type::Size { .. } | Type::SizeOrPercent | Type::CountOrSize => {
             &["KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "B"]
         }
-        Type::IopsOrRate => &[" IOPS", "k IOPS", "M IOPS", " MB/s", " GB/s", " MiB/s", " Gb/s"],
+        Type::IopsOrRate => {
+            &[" IOPS", "k IOPS", "M IOPS", " MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s"]
+        }
         Type::RateOrWire | Type::Rate => {
             &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s", "% of wire"]
         }

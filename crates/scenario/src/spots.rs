@@ -2,7 +2,7 @@
 //! or from the limits of a live run) are reported as `load` reports its mistakes.
 
 use crate::diagnostics::{Diagnostics, Mistake, Origin, Sink, Span};
-use crate::{Scenario, Source};
+use crate::{Change, Plan, Scenario, Source};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -57,19 +57,39 @@ impl Spots {
     }
 }
 
+/// What a mistake is about that was found after loading.
+#[derive(Clone, Copy, Debug)]
+pub enum About<'n> {
+    /// The scenario as a whole.
+    Whole,
+    /// A name of the scenario.
+    Name(&'n str),
+    /// What happens to the lab in a plan.
+    Incident(&'n Change),
+}
+
 impl Scenario {
-    /// Mistakes found by the solver of its lab, each about a name of the scenario, at the place where that is defined;
-    /// about the whole of it where there is no name.
-    pub fn mistaken<'n>(
-        &self,
-        told: impl IntoIterator<Item = (Option<&'n str>, String)>,
-    ) -> Diagnostics {
+    /// Mistakes found by the solver of its lab, each at the place of what it is about.
+    pub fn mistaken<'n>(&self, told: impl IntoIterator<Item = (About<'n>, String)>) -> Diagnostics {
         let mut sink = Sink::default();
-        for (name, message) in told {
-            let at = name.map_or(Span::new(Origin::File, 0..0), |name| self.spots.name(name));
+        for (about, message) in told {
+            let at = match about {
+                About::Whole => Span::new(Origin::File, 0..0),
+                About::Name(name) => self.spots.name(name),
+                About::Incident(change) => self.incident(change),
+            };
             sink.push(|| Mistake::new(at, message));
         }
         self.spots.finish(sink)
+    }
+
+    /// Where the first plan has something happen.
+    fn incident(&self, change: &Change) -> Span {
+        let of = |(p, plan): (u32, &Plan)| {
+            let n = plan.incidents.iter().position(|incident| incident.change == *change)?;
+            Some(self.spots.at(&Spot::Incident(p, u32::try_from(n).ok()?)))
+        };
+        (0..).zip(&self.plans).find_map(of).unwrap_or(Span::new(Origin::File, 0..0))
     }
 }
 

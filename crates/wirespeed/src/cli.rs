@@ -100,6 +100,7 @@ pub enum Command {
     /// Check what this machine supports, and show the command that fixes what it does not
     Doctor(Doctor),
     /// A dry run: the steps, the time, every target and what would be written
+    #[command(alias = "check")]
     Plan(PlanArgs),
     /// Run a scenario with real I/O, record it and review it
     Run(RunArgs),

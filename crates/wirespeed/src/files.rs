@@ -40,7 +40,13 @@ pub fn read_limited(from: impl Read, what: &str, name: &str) -> Result<String, F
     }
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        Failure::usage(format!("{name} is not UTF-8 text (byte {at}): not a {what}"))
+        let line = e.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let utf16 = matches!(e.as_bytes(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+        let help =
+            if utf16 { "it begins as UTF-16 does: save it as UTF-8" } else { "save it as UTF-8" };
+        Failure::usage(format!(
+            "{name} is not UTF-8 text (line {line}, byte {at}): not a {what}; {help}"
+        ))
     })
 }
 

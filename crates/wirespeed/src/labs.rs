@@ -1,7 +1,7 @@
 //! The lab of a scenario for its solvers: compiled before anything is written, with all mistakes at their places.
 
 use scenario::topology::Topology;
-use scenario::{Diagnostics, Scenario, Stage, Step};
+use scenario::{About, Diagnostics, Scenario, Stage, Step};
 use sim::lab::{self, LabError};
 use sim::plant::Plant;
 
@@ -29,8 +29,24 @@ impl<'a> CompiledLab<'a> {
         if mistakes.is_empty() {
             return Ok(lab);
         }
-        let told = mistakes.iter().map(|mistake| (mistake.subject(), mistake.to_string()));
+        let told = mistakes.iter().map(|mistake| (mistake.about(), mistake.to_string()));
         Err(scenario.mistaken(told))
+    }
+
+    /// The same for a solver, which has nothing to do without a step.
+    ///
+    /// # Errors
+    /// As above; or there is no plan.
+    pub fn planned(
+        scenario: &'a Scenario,
+        stages: &[Stage],
+    ) -> Result<CompiledLab<'a>, Diagnostics> {
+        if scenario.plans.is_empty() {
+            let told =
+                "nothing is asked of the lab: add a [plan] with `workload`, `on` and `measure`";
+            return Err(scenario.mistaken([(About::Whole, told.to_owned())]));
+        }
+        CompiledLab::new(scenario, stages)
     }
 
     /// Its hops and paths.

@@ -14,8 +14,20 @@ pub struct Attribution {
     pub runner_up: Option<RunnerUp>,
     /// The evidence for the answer, the strongest first.
     pub clues: Vec<Clue>,
+    /// Where the hop has room and limits because paths take turns: which turns.
+    pub turns: Option<PathTurns>,
     /// Every hop that counted, in the order of the record.
     pub hops: Vec<HopLoad>,
+}
+
+/// Paths of which a load uses one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PathTurns {
+    /// I/Os that go over one path before the next.
+    pub ios: f64,
+    /// Paths that are at work on average.
+    pub paths: f64,
 }
 
 /// The second most probable answer.

@@ -3,7 +3,7 @@
 use super::answer::{Clue, Gauge, Limiter};
 use super::candidates::Candidate;
 use super::neighbours::NeighbourResponse;
-use super::observed::{Observed, ObservedHop, Utilization};
+use super::observed::{Observed, ObservedHop};
 use super::signs::Signs;
 use crate::generator::Limit;
 use units::{count, percent, rate};
@@ -76,21 +76,21 @@ pub(super) fn fullness(gauge: Gauge, share: f64, capacity: Option<f64>) -> Strin
             let of = of(&|cpus| format!("{} processors", count(cpus)));
             format!("a quota{of} used up {share} of the time")
         }
-        Gauge::Slots => format!("{share}{}", of(&|slots| format!("{} slots", count(slots)))),
+        Gauge::Slots => format!("held {share}{}", of(&|slots| format!("{slots:.0} slots"))),
     }
 }
 
 fn of_hop(step: &Observed, hop: &ObservedHop, signs: Signs, out: &mut Vec<Clue>) {
-    let slots = matches!(signs, Signs::Slots(_) | Signs::Drain(_));
-    let mut say = |full: Option<Utilization>| {
-        let text = full.map(|full| fullness(full.gauge, full.share, full.capacity));
-        out.extend(text.map(|text| at(hop, text)));
+    let held = hop.slots.filter(|slots| slots.share > hop.share());
+    let full = match signs {
+        Signs::Slots(_) | Signs::Drain(_) => hop.slots.or(hop.served),
+        // Either of two may be a queue limit.
+        Signs::Two(_) => held.or(hop.served),
+        // A delay has no capacity of which a share could be in use.
+        Signs::Latency(_) => None,
+        _ => hop.served,
     };
-    if slots && hop.slots.is_some() {
-        say(hop.slots);
-    } else {
-        say(hop.served);
-    }
+    out.extend(full.map(|full| at(hop, fullness(full.gauge, full.share, full.capacity))));
     let n = step.in_flight.unwrap_or(f64::INFINITY);
     let mut share = |of: Option<f64>, text: &str| {
         let share = of.map_or(0.0, |of| of / n);

@@ -4,7 +4,7 @@
 //! The experiments are those of the analytic solver, and clues are from the record. Where both agree an answer is sure; where two
 //! doublings gain nearly the same, the clues decide between them, and the probability says that it is close.
 
-use super::answer::{Clue, Gauge, HopLimit, Limiter};
+use super::answer::{Clue, Gauge, HopLimit, Limiter, PathTurns};
 use super::candidates::Candidate;
 use super::clues::{at, whole};
 use super::model::WEIGHTS;
@@ -37,6 +37,10 @@ const TRUST_LEAST: f64 = 0.3;
 const CLEAR: f64 = 0.1;
 /// From this share of its room on a cache is full.
 const FULL: f64 = 0.95;
+/// Hops that were doubled at once and differ by less are as full.
+const AS_FULL: f64 = 0.05;
+/// Below this share of what it carries a hop has room.
+const ROOM: f64 = 0.9;
 /// Other hops whose experiments are shown.
 const SHOWN: usize = 2;
 
@@ -53,6 +57,8 @@ pub(super) struct Experiments {
     together: BTreeMap<String, f64>,
     /// I/Os a second without doubling, by the same solver.
     iops: Option<f64>,
+    /// Turns of paths that hold up a load, by hop.
+    turns: BTreeMap<String, PathTurns>,
 }
 
 impl Experiments {
@@ -68,7 +74,13 @@ impl Experiments {
         let (served, slots) = (parts(CounterId::DoubledGain), parts(CounterId::DoubledSlotsGain));
         let together = parts(CounterId::DoubledTogetherGain);
         let iops = of.capacity(CounterId::EstimatedOps);
-        Some(Experiments { load, served, slots, together, iops })
+        let at_work = parts(CounterId::TurnPaths);
+        let turned = |(hop, ios)| {
+            let paths = at_work.get(&hop).copied()?;
+            Some((hop, PathTurns { ios, paths }))
+        };
+        let turns = parts(CounterId::TurnIos).into_iter().filter_map(turned).collect();
+        Some(Experiments { load, served, slots, together, iops, turns })
     }
 
     /// How far experiments decide, up to 1: less where the solver that they are of carries something else than the step did.
@@ -109,6 +121,7 @@ impl Experiments {
     pub fn scored(&self, step: &Observed, all: Vec<Candidate>) -> (Vec<Candidate>, Vec<f64>) {
         let mut all = all;
         self.add(step, &mut all);
+        let all = self.merged(step, all);
         let clues: Vec<f64> = all.iter().map(|of| WEIGHTS.score(&of.signs)).collect();
         let gains: Vec<Option<f64>> = all.iter().map(|of| self.gain(step, of)).collect();
         let best = gains.iter().flatten().copied().fold(0.0, f64::max);
@@ -180,6 +193,40 @@ impl Experiments {
         }
     }
 
+    /// The answers with those in one whose hops were doubled at once and are as full: the same gain is of the same experiment.
+    fn merged(&self, step: &Observed, all: Vec<Candidate>) -> Vec<Candidate> {
+        let share =
+            |of: &Candidate| of.about.first().map_or(0.0, |place| step.hops[*place].share());
+        let gain = |of: &Candidate| {
+            let helps = self.gain(step, of).filter(|gain| *gain >= HELPS);
+            helps.filter(|_| matches!(of.limit, Limiter::Hop { .. }))
+        };
+        let mut out: Vec<Candidate> = Vec::with_capacity(all.len());
+        for one in all {
+            let as_full = |of: &Candidate| (share(&one) / share(of) - 1.0).abs() <= AS_FULL;
+            let with = out.iter_mut().find(|of| {
+                gain(&one).is_some()
+                    && gain(of) == gain(&one)
+                    && is_slots(of) == is_slots(&one)
+                    && as_full(of)
+            });
+            match with {
+                Some(of) => of.take(step, &one.about),
+                None => out.push(one),
+            }
+        }
+        out
+    }
+
+    /// The turns of paths because of which a hop limits: it has room all the same.
+    pub fn turns(&self, step: &Observed, answer: &Candidate) -> Option<PathTurns> {
+        let is_served = matches!(answer.limit, Limiter::Hop { why, .. } if why != HopLimit::Slots);
+        let has_room = |place: &usize| step.hops[*place].share() < ROOM;
+        let of = |place: &usize| self.turns.get(step.hops[*place].name()).copied();
+        let first = answer.about.iter().find_map(of);
+        first.filter(|_| is_served && answer.about.iter().all(has_room))
+    }
+
     /// The evidence for an answer: what its doubling gains, and what that of others does.
     pub fn clues(&self, step: &Observed, answer: &Candidate) -> Vec<Clue> {
         let mut out = Vec::new();
@@ -213,6 +260,21 @@ impl Experiments {
             out.push(at(&step.hops[place], format!("doubled, throughput {}", rises(gain))));
         }
         out
+    }
+}
+
+impl Candidate {
+    /// Names further hops beside those that it is about.
+    fn take(&mut self, step: &Observed, more: &[usize]) {
+        for place in more {
+            if self.about.contains(place) {
+                continue;
+            }
+            self.about.push(*place);
+            if let Limiter::Hop { also, .. } = &mut self.limit {
+                also.push(step.hops[*place].name().to_owned());
+            }
+        }
     }
 }
 

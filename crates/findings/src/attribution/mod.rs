@@ -18,7 +18,7 @@ mod signs;
 mod sort;
 mod words;
 
-pub use answer::{Attribution, Clue, Gauge, HopLimit, HopLoad, Limiter, RunnerUp};
+pub use answer::{Attribution, Clue, Gauge, HopLimit, HopLoad, Limiter, PathTurns, RunnerUp};
 pub use candidates::Candidate;
 use model::shares;
 pub use model::{OBSERVED, OBSERVED_MOST, SURE, WEIGHTS, probabilities};
@@ -135,13 +135,17 @@ impl GatherAttribution {
         {
             most = most.min(UNSEEN_MOST);
         }
-        let probability = probabilities[first].min(most);
-        let next = order.get(1).map(|next| RunnerUp {
+        // Answers that name the same, by another of its limits or in another order, are one.
+        let same = |at: &usize| says_the_same(&candidates[*at].limit, &candidates[first].limit);
+        let sum: f64 = order.iter().filter(|at| same(at)).map(|at| probabilities[*at]).sum();
+        let probability = sum.min(most);
+        let next = order.iter().find(|at| !same(at)).map(|next| RunnerUp {
             limit: candidates[*next].limit.clone(),
             probability: probabilities[*next],
         });
         Some(Attribution {
             clues: clues::clues(step, &response, &candidates[first]),
+            turns: step.experiments.as_ref().and_then(|of| of.turns(step, &candidates[first])),
             limit: candidates[first].limit.clone(),
             probability,
             runner_up: next,
@@ -181,6 +185,16 @@ fn steady<'a>(steps: &[Observed], step: &Observed, limit: &'a Limiter) -> Option
     named.into_iter().find(is_steady).map(String::as_str)
 }
 
+/// Whether two answers read alike, or name the same two hops.
+fn says_the_same(a: &Limiter, b: &Limiter) -> bool {
+    let pair = |limit: &Limiter| match limit {
+        Limiter::Two { first, second } => Some([first.clone(), second.clone()]),
+        _ => None,
+    };
+    let turned = |[first, second]: [String; 2]| [second, first];
+    a.to_string() == b.to_string() || pair(a).is_some() && pair(a) == pair(b).map(turned)
+}
+
 /// In a model a hop without counters costs no time: it is none that could tell.
 fn nothing_missing(limit: &mut Limiter) {
     if let Limiter::Unknown { missing } = limit {
@@ -206,4 +220,24 @@ pub fn weighed(record: &Record) -> Result<Vec<Vec<Candidate>>, FindingsError> {
     }
     let answers = |at: usize| answers(&all.steps, at, &neighbours::response(&all.steps, at));
     Ok((0..all.steps.len()).map(answers).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_one_that_name_the_same() {
+        let hop = |hop: &str, why| Limiter::Hop { hop: hop.to_owned(), why, also: Vec::new() };
+        let two = |first: &str, second: &str| Limiter::Two {
+            first: first.to_owned(),
+            second: second.to_owned(),
+        };
+        let same = says_the_same;
+        assert!(same(&hop("a/v.disks", HopLimit::Ops), &hop("a/v.disks", HopLimit::Rate)));
+        assert!(same(&two("a", "b"), &two("b", "a")));
+        assert!(!same(&hop("a", HopLimit::Ops), &hop("a", HopLimit::Slots)), "its queue limit");
+        assert!(!same(&hop("a", HopLimit::Ops), &hop("b", HopLimit::Ops)));
+        assert!(!same(&two("a", "b"), &two("a", "c")));
+    }
 }

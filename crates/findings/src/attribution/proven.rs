@@ -53,7 +53,7 @@ pub(super) fn settled(found: Attribution, proof: Option<&StepProof>) -> Attribut
 fn instead(found: Attribution, limit: Limiter, probability: f64, clues: Vec<Clue>) -> Attribution {
     let left = found.probability.min(1.0 - probability);
     let runner_up = Some(RunnerUp { limit: found.limit, probability: left });
-    Attribution { limit, probability, runner_up, clues, ..found }
+    Attribution { limit, probability, runner_up, clues, turns: None, ..found }
 }
 
 /// What throughput follows most, as an answer.

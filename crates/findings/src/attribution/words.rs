@@ -1,8 +1,11 @@
 //! An answer as a line of text.
 
-use super::answer::{Attribution, HopLimit, Limiter};
+use super::answer::{Attribution, HopLimit, Limiter, PathTurns};
 use std::fmt;
+use units::count;
 
+/// With fewer paths at work on average it is one at a time, but around a change.
+const ONE: f64 = 1.5;
 /// Names written out; the others are counted.
 const NAMED: usize = 3;
 
@@ -41,6 +44,26 @@ impl fmt::Display for Limiter {
     }
 }
 
+impl fmt::Display for PathTurns {
+    /// `round-robin sends 1,000 I/Os over one path before the next, so that one path works at a time; a smaller
+    /// `switch_after` would use more of them at once`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ios = match self.ios.round() {
+            few if few < 100.0 => format!("{few}"),
+            many => count(many),
+        };
+        let at_work = match self.paths {
+            few if few < ONE => "one path works".to_owned(),
+            several => format!("{several:.1} paths work"),
+        };
+        write!(
+            f,
+            "round-robin sends {ios} I/Os over one path before the next, so that {at_work} at a time; a smaller `switch_after` \
+             would use more of them at once"
+        )
+    }
+}
+
 impl Attribution {
     /// `limited by esx.hba (transmit 99.2% of 826 MB/s; probability 0.93; next: ssd1:0, 0.04)`.
     pub fn line(&self) -> String {
@@ -51,9 +74,10 @@ impl Attribution {
         let mut inside: Vec<String> = Vec::new();
         if let Some(clue) = self.clues.first() {
             let elsewhere = clue.hop.as_ref().filter(|hop| !self.limit.to_string().contains(*hop));
+            let turns = self.turns.map_or_else(String::new, |turns| format!(": {turns}"));
             inside.push(match elsewhere {
-                Some(hop) => format!("{hop}: {}", clue.text),
-                None => clue.text.clone(),
+                Some(hop) => format!("{hop}: {}{turns}", clue.text),
+                None => format!("{}{turns}", clue.text),
             });
         }
         inside.push(format!("probability {:.2}", self.probability));
@@ -69,4 +93,20 @@ fn list(names: &[String]) -> String {
     let more = names.len().saturating_sub(NAMED);
     let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_tell_how_many_paths_work() {
+        let said = |ios, paths| PathTurns { ios, paths }.to_string();
+        assert!(
+            said(1000.0, 1.03).starts_with("round-robin sends 1,000 I/Os over one path before")
+        );
+        assert!(said(1000.0, 1.03).contains("so that one path works at a time; a smaller"));
+        assert!(said(16.4, 2.345).starts_with("round-robin sends 16 I/Os"));
+        assert!(said(16.4, 2.345).contains("so that 2.3 paths work at a time; a smaller"));
+    }
 }

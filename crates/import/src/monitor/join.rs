@@ -16,6 +16,9 @@ const SPEED: f64 = 0.01;
 /// Intervals that both files must have for that.
 const ROWS: usize = 3;
 
+/// What is known of a place by the topology, before the number of the entry.
+const ENTRY: &str = "the topology's entry ";
+
 /// What was found, with its gravity.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Said {
@@ -143,7 +146,7 @@ impl Joined {
             }
             for (number, same) in topology.same.iter().enumerate() {
                 if same.iter().any(|text| is(of, text)) {
-                    add(format!("entry {} of the topology", number + 1));
+                    add(format!("{ENTRY}{} ({})", number + 1, same[0]));
                 }
             }
         }
@@ -182,8 +185,14 @@ impl Joined {
                 (&feeds[all[first].0].places[all[first].1], &feeds[all[*at].0].places[all[*at].1]);
             // Two that the same name is given to have to have the same identity, where both say one.
             if let Some((one, other)) = contradicting(a, b) {
+                let help = match key.starts_with(ENTRY) {
+                    true => {
+                        "; two identities of one sort are two places: leave one of them out of its `same`"
+                    }
+                    false => "",
+                };
                 let text = format!(
-                    "{key} is {one} in {} and {other} in {}: they are not joined",
+                    "{key} is {one} in {} and {other} in {}: they are not joined{help}",
                     feeds[all[first].0].name, feeds[all[*at].0].name
                 );
                 self.say(Level::Warning, "identity-conflict", text);

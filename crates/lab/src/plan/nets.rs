@@ -6,8 +6,8 @@
 use super::{LabPlan, NetReach, reaches, subnet};
 use crate::address;
 use crate::error::LabError;
-use scenario::Scenario;
 use scenario::topology::{HopKind, NetRoute, Topology};
+use scenario::{About, Scenario};
 use std::collections::BTreeMap;
 
 /// Enters the ways to receivers of a plan whose subnets from `number` on are free, and the addresses of their interfaces.
@@ -67,7 +67,7 @@ fn all_have_ways(scenario: &Scenario, topology: &Topology) -> Result<(), LabErro
                 "a load on the receiver `{name}` has no host that sends: say `from = \"HOST\"` at the receiver, an emulated host other than `{}`",
                 host.name
             );
-            return Err(scenario.mistaken([(Some(name), told)]).into());
+            return Err(scenario.mistaken([(About::Name(name), told)]).into());
         }
     }
     Ok(())

@@ -88,6 +88,8 @@ pub struct Estimated {
     pub sensitivities: Vec<Matters>,
     /// Parts of the step that the estimate leaves out.
     pub left_out: Vec<String>,
+    /// What else is to be known of the model of the lab.
+    pub notes: Vec<String>,
 }
 
 /// What limits.
@@ -104,6 +106,8 @@ pub struct Limited {
     pub utilization: f64,
     /// Relative increase of this load at which they are full: 0.25 is a quarter more. Nothing where it is unknown.
     pub headroom: Option<f64>,
+    /// Where their paths take turns, so that they limit though they have room: the I/Os over one path before the next.
+    pub turn_ios: Option<f64>,
     /// I/Os a second, with all before it in the list doubled.
     pub iops: f64,
     /// Bytes a second, with all before it in the list doubled.

@@ -2,6 +2,7 @@
 
 use super::{Document, Estimated, LimitKind, Limited};
 use crate::text::clean;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Names of equal hops that are written out.
@@ -31,6 +32,7 @@ pub(super) fn render(document: &Document) -> String {
     let width = document.steps.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
     let width = width.clamp(4, 44);
     let mut last_chain = String::new();
+    let mut said = BTreeSet::new();
     for (number, step) in (1..).zip(&document.steps) {
         if plan != Some(&step.plan) {
             plan = Some(&step.plan);
@@ -49,6 +51,10 @@ pub(super) fn render(document: &Document) -> String {
         last_chain = chain;
         for text in &step.left_out {
             line(&format!("        left out: {text}"));
+        }
+        // Of notes that differ in numbers alone the first stands for all.
+        for text in step.notes.iter().filter(|text| said.insert(shape(text))) {
+            line(&format!("        note: {}", clean(text)));
         }
     }
     matters(document).iter().chain(&assumptions(document)).for_each(|text| line(text));
@@ -86,9 +92,11 @@ fn chain(step: &Estimated) -> String {
             [] => "the load".to_owned(),
             hops => named(hops),
         };
+        let again = limited.limit == LimitKind::Hop && named(&limited.hops) == doubled;
+        let again = if again { "again " } else { "" };
         // `+ 0.0` makes a zero of a negative one.
         let percent = (gain * 100.0).round() + 0.0;
-        format!("twice {doubled}: {percent:+.0}% IOPS, then {}", describe(limited))
+        format!("twice {doubled}: {percent:+.0}% IOPS, then {again}{}", describe(limited))
     }));
     out.join("\n")
 }
@@ -104,6 +112,9 @@ fn describe(limited: &Limited) -> String {
         _ => format!("; fullest {hops} ({used} in use{room})"),
     };
     match limited.limit {
+        LimitKind::Hop if limited.turn_ios.is_some() => {
+            format!("{hops} ({used} of one path in use)")
+        }
         LimitKind::Hop => format!("{hops} ({used} in use)"),
         LimitKind::Rate => format!("nothing, the whole offered load is carried{fullest}"),
         LimitKind::Depth => format!("the load's queue depth{fullest}"),
@@ -114,7 +125,6 @@ fn describe(limited: &Limited) -> String {
 /// The names of hops, in their order, so that one wire has the name that its review gives it; those that differ in a number
 /// alone as the first and the last of them.
 pub(super) fn named(hops: &[String]) -> String {
-    let shape = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
     for hop in hops {
         let shape = shape(hop);
@@ -134,6 +144,11 @@ pub(super) fn named(hops: &[String]) -> String {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
+}
+
+/// A text without its numbers.
+fn shape(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// Which hops' speeds matter in the first step.

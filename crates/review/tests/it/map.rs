@@ -93,7 +93,9 @@ fn on(lab: &str, luns: usize) -> (tempfile::TempDir, Record, Analysis) {
     let limit = Limiter::Hop { hop, why: findings::attribution::HopLimit::Rate, also: vec![] };
     for step in &mut analysis.steps {
         let (limit, hops) = (limit.clone(), hops.clone());
-        let judged = Attribution { limit, probability: 0.9, runner_up: None, clues: vec![], hops };
+        let (runner_up, turns) = (None, None);
+        let clues = vec![];
+        let judged = Attribution { limit, probability: 0.9, runner_up, clues, turns, hops };
         step.attribution = Some(judged);
     }
     (dir, record, analysis)

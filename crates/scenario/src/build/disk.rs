@@ -117,12 +117,19 @@ impl LabBuilder<'_> {
     /// `ARRAY/VOLUME`, both with ranges and patterns; `auto` is the volume that the array provides.
     fn luns(&mut self, text: &At<String>) -> Option<Vec<Backing>> {
         let Some((array, volume)) = text.value.split_once('/') else {
+            let (name, directory) = (clip(&text.value), &self.directory);
+            // An array, or the volume of one without it.
+            let mut known = directory.names_of(NameKind::Volume);
+            let whole = known.find(|full| full.rsplit('/').next() == Some(text.value.as_str()));
+            let help = match whole {
+                Some(whole) if !directory.is(&text.value, NameKind::Array) => {
+                    format!("did you mean `{whole}`?")
+                }
+                _ => format!("write `{name}/auto` to let the array provide one"),
+            };
             self.sink.push(|| {
-                let message = format!("lun: `{}` does not name a volume", clip(&text.value));
-                Mistake::new(text.at, message).help(format!(
-                    "write `{}/auto` to let the array provide one",
-                    clip(&text.value)
-                ))
+                let message = format!("lun: `{name}` does not name a volume");
+                Mistake::new(text.at, message).help(help)
             });
             return None;
         };

@@ -408,9 +408,14 @@ impl LabBuilder<'_> {
             complain(record, "wwpn", problem, self.sink);
         }
         for text in all.iter().flatten() {
-            if !self.directory.wwpns.insert(plain(text)) {
-                let problem = format!("another VM has the WWPN `{}` already", clip(text));
-                complain(record, "wwpn", problem, self.sink);
+            let at = place(record, "wwpn");
+            if let Some(first) = self.directory.wwpns.insert(plain(text), at) {
+                self.sink.push(|| {
+                    let problem = format!("wwpn: another VM has `{}` already", clip(text));
+                    let mistake = Mistake::new(at, problem);
+                    let mistake = if first == at { mistake } else { mistake.related(first, "first given here") };
+                    mistake.help("each VM needs its own; of several, a range counts them, as in `c0:50:76:00:a1:b2:00:0{1..8}`")
+                });
                 break;
             }
         }

@@ -73,13 +73,29 @@ impl<'a> Planner<'a> {
             let at = place(record, "on");
             let kind = if self.directory.is(vm, NameKind::Host) { "host" } else { "VM" };
             let message = format!("on: the {kind} `{vm}` has no {what}");
-            let help = (uses == Uses::Nics).then(|| match self.reach.keys().next() {
-                Some(receiver) => format!("give it `nics = [{{ receiver = \"{receiver}\" }}]`"),
-                None => "give it `nics`, each with a [[receiver]]".to_owned(),
-            });
-            self.sink.push(|| Mistake::new(at, message).maybe_help(help));
+            let help = match (uses, self.reach.keys().next()) {
+                (Uses::Nics, Some(receiver)) => {
+                    format!("give it `nics = [{{ receiver = \"{receiver}\" }}]`")
+                }
+                (Uses::Nics, None) => "give it `nics`, each with a [[receiver]]".to_owned(),
+                (Uses::Disks, _) => self.a_disk(),
+            };
+            self.sink.push(|| Mistake::new(at, message).help(help));
         }
         on
+    }
+
+    /// A disk that a VM could have, of what the lab has.
+    fn a_disk(&self) -> String {
+        let first = |kind| self.directory.names_of(kind).next();
+        let disk = match (first(NameKind::Volume), first(NameKind::Array), first(NameKind::Target))
+        {
+            (Some(volume), ..) => format!("lun = \"{volume}\""),
+            (None, Some(array), _) => format!("lun = \"{array}/auto\""),
+            (None, None, Some(target)) => format!("target = \"{target}\""),
+            (None, None, None) => "lun = \"ARRAY/VOLUME\"".to_owned(),
+        };
+        format!("give it `disks = [{{ {disk} }}]`")
     }
 
     /// Reports a member that only a workload of the other kind could run on.

@@ -4,6 +4,7 @@ use super::embedded::held_up;
 use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place, size_u32};
 use crate::datum::{Datum, Decoded};
+use crate::diagnostics::Mistake;
 use crate::directory::{NameKind, deal};
 use crate::model::{Endpoint, Volume};
 use crate::names::NAMES_MAX;
@@ -55,7 +56,9 @@ impl LabBuilder<'_> {
                 None
             };
             if let Some(problem) = problem {
-                complain(record, "disks", problem, self.sink);
+                let help = (each < level.disks_min()).then(|| fitting(each)).flatten();
+                let at = place(record, "disks");
+                self.sink.push(|| Mistake::new(at, format!("disks: {problem}")).maybe_help(help));
             }
         }
         (raid, disks, luns)
@@ -153,6 +156,17 @@ impl LabBuilder<'_> {
         }
         end.port
     }
+}
+
+/// The level with redundancy that so many disks can have.
+fn fitting(disks: u32) -> Option<String> {
+    let fits = match disks {
+        1 => "a disk alone has `raid = \"none\"`",
+        2 => "two disks that hold the same are `raid = \"raid-1\"`",
+        3 => "three disks can be `raid = \"raid-5\"`",
+        _ => return None,
+    };
+    Some(fits.to_owned())
 }
 
 fn raid(word: &str) -> Raid {

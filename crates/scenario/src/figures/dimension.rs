@@ -180,21 +180,7 @@ impl Dimension {
     }
 
     fn per_byte(self, text: &str) -> Result<ParsedFigure, DimensionProblem> {
-        let seconds = text.split_once('/').and_then(|(time, size)| {
-            let (number, unit) = split(time.trim());
-            let number = number.parse::<f64>().ok()?;
-            let scale = match unit {
-                "ps" => 1e-12,
-                "ns" => 1e-9,
-                "us" => 1e-6,
-                "ms" => 1e-3,
-                "s" => 1.0,
-                _ => return None,
-            };
-            let size = Bytes::parse(&format!("1{}", size.trim())).ok()?;
-            Some(number * scale / size.0 as f64)
-        });
-        match seconds {
+        match per_byte(text) {
             Some(0.0) => Err(self.nothing(text)),
             Some(seconds) if (PER_BYTE_MIN..=PER_BYTE_MAX).contains(&seconds) => {
                 Ok(ParsedFigure::PerByte(seconds))
@@ -204,14 +190,105 @@ impl Dimension {
     }
 
     fn mismatch(self, text: &str) -> DimensionProblem {
-        (format!("expected {self}, found `{}`", clip(text)), None)
+        if self.is_measure() && text.parse::<f64>().is_ok_and(|number| number == 0.0) {
+            return self.nothing(text);
+        }
+        (format!("expected {self}, found `{}`", clip(text)), self.meant(text))
     }
 
-    /// Nothing where something is needed: what takes no time, or carries nothing, cannot be simulated.
+    /// Whether nothing of it makes no sense.
+    fn is_measure(self) -> bool {
+        matches!(
+            self,
+            Dimension::Size
+                | Dimension::Time
+                | Dimension::PerByte
+                | Dimension::Rate
+                | Dimension::Link
+                | Dimension::Iops
+                | Dimension::Bus
+        )
+    }
+
+    /// What was probably meant by a value that cannot be read: it lacks its unit, or a part of it.
+    fn meant(self, text: &str) -> Option<String> {
+        let plain = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+        let unit = |unit: &str| plain.map(|_| format!("did you mean `{}{unit}`?", clip(text)));
+        let read = |more: &str| {
+            let whole = format!("{text}{more}");
+            self.read_plainly(&whole).then(|| format!("did you mean `{}{more}`?", clip(text)))
+        };
+        match self {
+            Dimension::Iops => read(" IOPS"),
+            Dimension::Rate | Dimension::Bus => read("/s").or_else(|| read(" MB/s")),
+            Dimension::PerByte => read("/B").or_else(|| unit(" ns/B")),
+            Dimension::Frequency => read(" GHz"),
+            Dimension::Time => plain.map(|_| {
+                let number = clip(text);
+                format!("give it its unit: `{number} us` or `{number} ms`")
+            }),
+            Dimension::Size => plain.map(|_| {
+                let number = clip(text);
+                format!("give it its unit: `{number} MB` or `{number} GB`")
+            }),
+            Dimension::Share => match plain? {
+                part if part <= 1.0 => {
+                    let whole = (part * 1e11).round() / 1e9;
+                    Some(format!("did you mean `{whole}%`?"))
+                }
+                _ => read("%"),
+            },
+            Dimension::Flag => match text.to_ascii_lowercase().as_str() {
+                "true" | "on" | "1" => Some("did you mean `yes`?".to_owned()),
+                "false" | "off" | "0" => Some("did you mean `no`?".to_owned()),
+                _ => None,
+            },
+            Dimension::Count(..) | Dimension::Link | Dimension::Word(_) => None,
+        }
+    }
+
+    /// Whether a value can be read, without help.
+    fn read_plainly(self, text: &str) -> bool {
+        match self {
+            Dimension::Iops => Iops::parse(text).is_ok(),
+            Dimension::Rate | Dimension::Bus => ByteRate::parse(text).is_ok(),
+            Dimension::PerByte => per_byte(text).is_some(),
+            Dimension::Frequency => hertz(text).is_some(),
+            Dimension::Share => Percent::parse(text).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Nothing where something is needed: what takes no time, or carries nothing, cannot be simulated. A figure that is left
+    /// out has a default, which may be more.
     fn nothing(self, text: &str) -> DimensionProblem {
-        let help = "remove the figure if there is no limit".to_owned();
+        let default =
+            "a figure that is left out takes the model's default, which `wirespeed estimate` lists";
+        let help = match self {
+            Dimension::Time => format!("for next to nothing write `1 ns`; {default}"),
+            Dimension::PerByte => format!("for next to nothing write `0.01 ps/B`; {default}"),
+            Dimension::Size => format!("leave it out instead; {default}"),
+            _ => format!("for no limit leave it out; {default}"),
+        };
         (format!("expected more than zero, found `{}`", clip(text)), Some(help))
     }
+}
+
+/// Seconds a byte, of `0.5 ns/B`.
+fn per_byte(text: &str) -> Option<f64> {
+    let (time, size) = text.split_once('/')?;
+    let (number, unit) = split(time.trim());
+    let number = number.parse::<f64>().ok()?;
+    let scale = match unit {
+        "ps" => 1e-12,
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return None,
+    };
+    let size = Bytes::parse(&format!("1{}", size.trim())).ok()?;
+    Some(number * scale / size.0 as f64)
 }
 
 /// The bytes a second that a speed of zero states, which units refuse as being out of range.

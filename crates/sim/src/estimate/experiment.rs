@@ -6,7 +6,8 @@
 
 use super::Solution;
 use super::limits::{self, HopGroup, Solved};
-use super::lumped::{Lumped, SiteKind};
+use super::lumped::{Lumped, SiteKind, Turn};
+use super::turns;
 use crate::model::Begin;
 use crate::plant::Plant;
 use scenario::topology::HopKind;
@@ -55,6 +56,19 @@ pub struct Experiments {
     pub iops: f64,
     /// What was tried.
     pub all: Vec<Experiment>,
+    /// Hops of paths whose turns hold up a load: indices in the plant.
+    pub turns: Vec<HopTurn>,
+}
+
+/// The turns of the paths through a hop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HopTurn {
+    /// The hop.
+    pub hop: usize,
+    /// I/Os over one path before the next.
+    pub ios: f64,
+    /// Paths that are at work on average.
+    pub paths: f64,
 }
 
 /// The experiments on a plant; none where [`Solution::experiments`] makes none, which then is not solved.
@@ -105,7 +119,9 @@ impl Solution<'_> {
         if all.iter().all(|single| single.gain < HELPS) {
             all.extend(pairs(&trials, lumped, &more, &gain));
         }
-        Experiments { iops, all }
+        let turned = |(hop, Turn { ios, paths })| HopTurn { hop, ios, paths };
+        let turns = turns::full(plant, lumped, solved).into_iter().map(turned).collect();
+        Experiments { iops, all, turns }
     }
 }
 

@@ -35,6 +35,17 @@ pub struct Lumped {
     pub stocks: BTreeSet<usize>,
     /// Per link of paths that are used in turn: links that stand for the turns.
     pub turns: BTreeMap<usize, BTreeSet<usize>>,
+    /// What each of these stands for.
+    pub turn_of: BTreeMap<usize, Turn>,
+}
+
+/// The turns of paths.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turn {
+    /// I/Os that go over one path before the next.
+    pub ios: f64,
+    /// Paths that are at work on average.
+    pub paths: f64,
 }
 
 /// Background copies at one spot at most, where no tokens bound them.

@@ -45,7 +45,7 @@ mod turns;
 mod upstream;
 mod walk;
 
-pub use experiment::{Doubled, Experiment, Experiments, experiments};
+pub use experiment::{Doubled, Experiment, Experiments, HopTurn, experiments};
 pub use session::{ESTIMATED, Order, Told, record};
 
 use crate::analytic::ThroughputBounds;
@@ -136,6 +136,8 @@ pub struct Limiting {
     pub headroom: f64,
     /// The fullest of the plant's hops, where no hop is the bottleneck.
     pub fullest: Option<usize>,
+    /// Hops with room that limit as their paths take turns: the I/Os over one before the next.
+    pub turn: Option<f64>,
     /// I/Os a second, with the bottlenecks before it in the chain doubled.
     pub iops: f64,
     /// Bytes a second, with the bottlenecks before it in the chain doubled.
@@ -381,6 +383,9 @@ fn limiting(lumped: &Lumped, groups: &[HopGroup], solved: &Solved, found: &Bottl
             f64::INFINITY
         },
         fullest: found.fullest.and_then(|group| groups[group].hops.first().copied()),
+        turn: found.full.iter().find_map(|group| {
+            turns::filling(lumped, &groups[*group].spots, solved).map(|turn| turn.ios)
+        }),
         iops: limits::of_data(lumped, &solved.state),
         rate: lumped.loads.iter().zip(&solved.state.rates).map(bytes).sum(),
     }

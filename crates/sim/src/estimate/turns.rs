@@ -5,15 +5,20 @@
 //! path carries, and what the other adds around a change. The estimate has a link for it that all of its paths cross,
 //! beside their own, as fast as that.
 
-use super::lumped::{self, ItemKind, ItemSite, Lumped, LumpedSite, SiteKind};
+use super::limits::{self, Solved};
+use super::lumped::{self, ItemKind, ItemSite, Lumped, LumpedSite, SiteKind, Turn};
 use super::mix;
 use super::sites::Sites;
 use crate::model::{Hop, Network, Policy, SelectorId, Station};
+use crate::plant::Plant;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// From this share of all paths on, they work as one.
 const AS_ALL: f64 = 0.97;
+/// From this utilization on turns are full, and below it a path is not.
+const FULL: f64 = 0.95;
+const ROOM: f64 = 0.9;
 /// Outstanding I/Os that are followed one by one; more are scaled down, with the turn.
 const FOLLOWED: f64 = 96.0;
 /// A turn of so many times those outstanding is long: then a change is in closed form.
@@ -76,7 +81,8 @@ pub fn add(lumped: &mut Lumped, network: &Network) {
         return;
     }
     let sites = Sites::new(network);
-    let mut adder = Adder { lumped, users: &users, speeds: &speeds, spots: BTreeMap::new() };
+    let (users, speeds, spots) = (&users, &speeds, BTreeMap::new());
+    let mut adder = Adder { network, lumped, users, speeds, spots };
     let mut done = BTreeSet::new();
     for (number, load) in network.loads().iter().enumerate() {
         let to = adder.lumped.load_of[number];
@@ -114,6 +120,33 @@ fn speeds(network: &Network, users: &BTreeMap<u32, User>) -> BTreeMap<u32, f64> 
         }
     }
     speeds
+}
+
+/// The hops of paths whose turns are full, by their places in the plant: turns alone hold up what goes over these, where the
+/// hops themselves have room.
+pub fn full(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<(usize, Turn)> {
+    if lumped.turn_of.is_empty() {
+        return Vec::new();
+    }
+    let used = |spot: &&usize| solved.utilization[**spot];
+    let groups = limits::groups(plant, lumped);
+    let of = groups.iter().filter_map(|group| {
+        let turns = group.spots.iter().filter(|spot| lumped.turn_of.contains_key(spot));
+        let fullest =
+            turns.filter(|spot| used(spot) >= FULL).max_by(|a, b| used(a).total_cmp(&used(b)));
+        Some((group, *lumped.turn_of.get(fullest?)?))
+    });
+    of.flat_map(|(group, turn)| group.hops.iter().map(move |hop| (*hop, turn))).collect()
+}
+
+/// The turns that fill some spots of one hop, where they have room themselves.
+pub fn filling(lumped: &Lumped, spots: &[usize], solved: &Solved) -> Option<Turn> {
+    let used = |spot: &&usize| solved.utilization[**spot];
+    let (turns, own): (Vec<&usize>, Vec<&usize>) =
+        spots.iter().partition(|spot| lumped.turn_of.contains_key(spot));
+    let fullest = turns.into_iter().max_by(|a, b| used(a).total_cmp(&used(b)))?;
+    let has_room = own.iter().all(|spot| used(spot) < ROOM);
+    lumped.turn_of.get(fullest).copied().filter(|_| used(&fullest) >= FULL && has_room)
 }
 
 /// Whether the figures depend on how turns fall that are not followed: those of open loads, those of several loads beside
@@ -229,6 +262,7 @@ fn places(arms: &[Vec<Hop>], network: &Network, sites: &Sites, lumped: &Lumped) 
 }
 
 struct Adder<'a> {
+    network: &'a Network,
     lumped: &'a mut Lumped,
     users: &'a BTreeMap<u32, User>,
     speeds: &'a BTreeMap<u32, f64>,
@@ -292,6 +326,9 @@ impl Adder<'_> {
         if spot == next {
             let kind = SiteKind::Link(rate);
             self.lumped.spots.push(LumpedSite { kind, count, most: 0.0, at_work: 1.0 });
+            let user = &self.users[&selector];
+            let ios = turn(self.network, SelectorId(selector), user.bytes / user.customers);
+            self.lumped.turn_of.insert(spot, Turn { ios, paths: self.speeds[&selector] });
             for own in &place.spots {
                 self.lumped.turns.entry(*own).or_default().insert(spot);
             }

@@ -50,12 +50,16 @@ pub fn schedule<'a>(
     for incident in &step.incidents {
         let at = Ps::from_secs_f64((step.warmup_max() + incident.at).as_secs_f64());
         match &incident.change {
-            Event::Fail(name) => stage.part(at, name, false)?,
-            Event::Restore(name) => stage.part(at, name, true)?,
+            Event::Fail(name) | Event::Restore(name) => {
+                let works = matches!(incident.change, Event::Restore(_));
+                if !stage.part(at, name, works) {
+                    let (name, change) = (name.clone(), incident.change.clone());
+                    return Err(LabError::NoPart { name, change });
+                }
+            }
             Event::Move { vm, to } => stage.go(at, vm, to)?,
-            Event::Hamper { part, .. } | Event::Kill(part) => {
-                let (part, change) = (part.clone(), incident.change.to_string());
-                return Err(LabError::NoCable { part, change });
+            Event::Hamper { .. } | Event::Kill(_) => {
+                return Err(LabError::NoCable { change: incident.change.clone() });
             }
         }
     }
@@ -100,8 +104,8 @@ impl<'a> IncidentPlan<'a> {
         }
     }
 
-    /// A part fails or recovers.
-    fn part(&mut self, at: Ps, name: &'a str, works: bool) -> Result<(), LabError> {
+    /// A part fails or recovers; whether it is one of the lab's on a path.
+    fn part(&mut self, at: Ps, name: &'a str, works: bool) -> bool {
         let mut known = self.issuing(at, name, works);
         if !known {
             for (selector, arm) in self.front.through(self.topology, name) {
@@ -109,7 +113,7 @@ impl<'a> IncidentPlan<'a> {
                 self.arm(at, selector, arm, works);
             }
         }
-        if known { Ok(()) } else { Err(LabError::NoPart { name: name.to_owned() }) }
+        known
     }
 
     /// A VM or a host stops or resumes issuing; whether `name` is one.

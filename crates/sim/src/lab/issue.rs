@@ -13,7 +13,8 @@ use scenario::crew::{Copier, Worker};
 use scenario::topology::Topology;
 use scenario::{CopyWorkload, Phase, Step};
 use std::collections::BTreeMap;
-use workload::{Arrivals, Dir, Placement, Spec, Stream, StreamKey, pass_bytes};
+use units::Bytes;
+use workload::{Arrivals, Dir, Placement, Spec, Stream, StreamKey, WorkingSet, pass_bytes};
 
 /// Adds the loads of a step to a draft.
 pub struct Issue<'a, 'd> {
@@ -54,6 +55,19 @@ impl<'a> Issue<'a, '_> {
         self.order(&parts)
     }
 
+    /// Notes a working set that is larger than a disk.
+    fn working_set(&mut self, spec: &Spec, place: &Placement, worker: &str) {
+        let smallest = place.targets.iter().map(|target| target.size).min().unwrap_or(u64::MAX);
+        if let Some(WorkingSet::Bytes(bytes)) = spec.working_set
+            && bytes > smallest
+        {
+            let [asked, there] = [bytes, smallest].map(|bytes| units::size(Bytes(bytes)));
+            self.draft.note(format!(
+                "{worker}: the working set of {asked} is larger than a disk of {there}, all of which it uses"
+            ));
+        }
+    }
+
     fn worker(&mut self, number: u32, worker: &Worker<'a>) -> Result<LoadId, LabError> {
         let workload = worker.load.workload;
         let spec = &self.read_ahead(&workload.spec, worker);
@@ -71,6 +85,7 @@ impl<'a> Issue<'a, '_> {
             None => pass_bytes(spec, &place, key).map_err(wrong)?,
             limit => limit,
         };
+        self.working_set(spec, &place, &worker.name);
         if let (Some(trace), Some(how)) = (&spec.trace, stream.laid()) {
             self.draft.note(format!("{}: the trace {}: {how}", worker.name, trace.file));
         }

@@ -31,7 +31,7 @@ use draft::{Draft, DraftError};
 use front::Front;
 use issue::Issue;
 use scenario::topology::Topology;
-use scenario::{Scenario, Step};
+use scenario::{About, Change, Scenario, Step};
 use storage::Storage;
 use thiserror::Error;
 use workload::SpecError;
@@ -113,14 +113,14 @@ pub enum LabError {
     NoPart {
         /// The name.
         name: String,
+        /// What was to happen to it.
+        change: Change,
     },
     /// What hampers real cables and kills real processes.
-    #[error("the model cannot {change}: an emulated lab can, by `wirespeed run`")]
+    #[error("{}", not_modelled(change))]
     NoCable {
-        /// The part.
-        part: String,
         /// What was to happen.
-        change: String,
+        change: Change,
     },
     /// A VM cannot move to the host.
     #[error(
@@ -155,24 +155,39 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// The scenario's name that it concerns, if any.
-    pub fn subject(&self) -> Option<&str> {
+    /// What of the scenario it concerns.
+    pub fn about(&self) -> About<'_> {
         match self {
-            LabError::NothingToDo { .. } => None,
-            LabError::Draft(error) => error.member(),
+            LabError::NothingToDo { .. } => About::Whole,
+            LabError::Draft(error) => error.member().map_or(About::Whole, About::Name),
             LabError::NoPlace { receiver: name }
             | LabError::NoSender { receiver: name }
-            | LabError::NoHost { vm: name } => Some(name),
+            | LabError::NoHost { vm: name } => About::Name(name),
             LabError::NoDisks { member, .. }
             | LabError::NoDisk { member, .. }
-            | LabError::TooManyDisks { member } => Some(member),
+            | LabError::TooManyDisks { member } => About::Name(member),
             LabError::After { after: name, .. }
-            | LabError::NoPart { name }
-            | LabError::NoCable { part: name, .. }
             | LabError::Held { part: name }
             | LabError::NoMove { vm: name, .. }
-            | LabError::Operations { worker: name, .. } => Some(name),
+            | LabError::Operations { worker: name, .. } => About::Name(name),
+            LabError::NoCable { change } | LabError::NoPart { change, .. } => {
+                About::Incident(change)
+            }
         }
+    }
+}
+
+/// What to write instead of a change that the model does not have.
+fn not_modelled(change: &Change) -> String {
+    let emulated = "an emulated lab has that, by `wirespeed run`";
+    match change {
+        Change::Kill(host) => format!(
+            "the model cannot {change}, since it has no processes: write `fail = \"{host}\"`, which stops all that runs \
+             there; {emulated}"
+        ),
+        _ => format!(
+            "the model cannot {change}: in a simulation parts `fail` and are restored, and VMs `move`; {emulated}"
+        ),
     }
 }
 

@@ -22,6 +22,7 @@ use crate::model::{
 use crate::plant::HopElement;
 use scenario::topology::HopId;
 use scenario::{Array, CacheMode, Medium, Scenario, Volume};
+use units::Bytes;
 use workload::{Dir, Skew};
 
 /// Writes in flight per disk that destage.
@@ -400,7 +401,9 @@ impl VolumeSite<'_> {
             0 => self.size,
             touched => self.size.min(touched as f64),
         };
-        let held = touched / (f64::from(plan.disks) * plan.usable());
+        let disks = f64::from(plan.disks) * plan.usable();
+        self.too_large(draft, sheet, self.size / disks);
+        let held = touched / disks;
         let per_byte = disk.per_byte(held / disk.size);
         let (bytes, random_share) = overall(&self.usage.reads, &self.usage.writes);
         let gain = match random_share > 0.0 {
@@ -576,6 +579,19 @@ impl VolumeSite<'_> {
             draft.station(self.hop, station.clone());
         });
         RaidGroup { first, ..plan }
+    }
+
+    /// Notes where disks, whose size is known, would have to hold more than they can.
+    fn too_large(&self, draft: &mut Draft, sheet: &Sheet, held: f64) {
+        let volume = self.volume.filter(|of| of.size.is_some() && of.disks.is_some());
+        let (Some(_), Some(size)) = (volume, sheet.bytes("size")) else { return };
+        if held > size as f64 {
+            let [held, size] = [held.ceil() as u64, size].map(|bytes| units::size(Bytes(bytes)));
+            draft.note(format!(
+                "{}: each of its disks would have to hold {held}, and holds {size}: give it more `disks`, or a smaller `size`",
+                self.name
+            ));
+        }
     }
 
     /// The figures of a rotating disk.

@@ -4,7 +4,7 @@
 //! Times count from the step's start. No event depends on the simulation of other steps, so the number of threads has no effect.
 
 use super::meter::{StreamCounts, Tallies};
-use crate::estimate::{Doubled, Experiment, Experiments};
+use crate::estimate::{Doubled, Experiment, Experiments, HopTurn};
 use crate::plant::{Assumption, HopLimits, Issuer, MachinePair, Plant, PlantNote};
 use clock::Ns;
 use record::{Confidence, CounterId, HopKind, Level, OtherTallies, Phase, StepTimes};
@@ -62,7 +62,12 @@ pub(crate) fn named(plant: &Plant, of: Experiments) -> Vec<DoubledHops> {
         DoubledHops { reading: (counter, gain), hops }
     };
     let before = DoubledHops { reading: (CounterId::EstimatedOps, of.iops), hops: Vec::new() };
-    std::iter::once(before).chain(of.all.into_iter().map(named)).collect()
+    let turned = |HopTurn { hop, ios, paths }| {
+        let of = [(CounterId::TurnIos, ios), (CounterId::TurnPaths, paths)];
+        of.map(|reading| DoubledHops { reading, hops: vec![plant.hops[hop].name.clone()] })
+    };
+    let turns = of.turns.into_iter().flat_map(turned);
+    std::iter::once(before).chain(of.all.into_iter().map(named)).chain(turns).collect()
 }
 
 /// A hop as the record names it.

@@ -23,7 +23,7 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
         None => load(source)?,
     };
     let stages = scenario.stages();
-    let lab = CompiledLab::new(&scenario, &stages)?;
+    let lab = CompiledLab::planned(&scenario, &stages)?;
     warnings::warn(&scenario, &stages, args.output.quiet);
     let out = files::record_path(args.out.as_deref(), &files::stem(&source.name))?;
     let order = Order {

@@ -177,6 +177,22 @@ fn identities_that_contradict_themselves_join_nothing_and_are_said() {
         "{:?}",
         said.events
     );
+    // The topology says that two WWPNs are one port: which entry does, and what to do.
+    let same = "[[hop]]\nname = \"db1/hba0\"\nsame = [\"sw/1\"]\n";
+    let fibre = |file: &str, (name, device): (&str, &str), id: &str| {
+        table(file, "initiator-port", (name, device, id), &[("read-bytes", 1e7)])
+    };
+    let said = written(
+        &[
+            fibre("a", ("hba0", "db1"), "50:01:43:80:00:00:00:01"),
+            fibre("b", ("1", "sw"), "50:01:43:80:00:00:00:02"),
+        ],
+        same,
+    );
+    assert_eq!(said.hops.len(), 2);
+    let text = said.events.iter().find(|e| e.starts_with("identity-conflict")).expect("it is said");
+    assert!(text.contains("the topology's entry 1 (db1/hba0) is wwn.5001438000000001"), "{text}");
+    assert!(text.ends_with("leave one of them out of its `same`"), "{text}");
     // A bond and its member have one address.
     let mut twice = port("a", "bond0", "52:54:00:00:00:01");
     let member = import::monitor::Place::new(record::HopKind::InitiatorPort, "eth1", "db1")

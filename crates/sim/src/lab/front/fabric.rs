@@ -42,7 +42,7 @@ impl<'a> FrontBuilder<'a> {
                 HopKind::Adapter => self.adapter(hop, of, medium(hop)),
                 HopKind::InitiatorPort => self.port(hop, of),
                 HopKind::SwitchPort => self.switch_port(hop, of),
-                HopKind::TargetPort => self.target_port(hop, of),
+                HopKind::TargetPort => self.target_port(hop, of, widest[hop.0 as usize]),
                 _ => {}
             }
             let passive = matches!(of.kind, HopKind::Link | HopKind::Trunk);
@@ -94,8 +94,16 @@ impl<'a> FrontBuilder<'a> {
     }
 
     /// What a port of an array takes until it is ready for the data of a write.
-    fn target_port(&mut self, hop: HopId, of: &Stop) {
+    fn target_port(&mut self, hop: HopId, of: &Stop, medium: Option<PathProtocol>) {
         if let Some(seconds) = self.atlas.sheet(of).time("transfer_ready_time") {
+            if medium.is_some_and(|medium| medium != PathProtocol::Fibre) {
+                self.draft.note(format!(
+                    "{}: `transfer_ready_time` changes nothing, since no path to it is Fibre Channel: that is a `port_rate` such \
+                     as `8gfc`",
+                    of.device
+                ));
+                return;
+            }
             let station = self.draft.station(hop, Station::Delay);
             self.stage(hop).ready = Some((station, seconds));
         }

@@ -3,7 +3,7 @@
 
 use crate::estimate::labs::*;
 use sim::Ps;
-use sim::estimate::{Estimate, LimitedBy, estimate};
+use sim::estimate::{Estimate, LimitedBy, estimate, experiments};
 use sim::model::*;
 
 /// Outstanding I/Os that never limit.
@@ -440,11 +440,50 @@ fn paths_that_are_used_in_turn() {
             let LimitedBy::Hops(hops) = &of.limits[0].limit else { panic!("{:?}", of.limits) };
             assert_eq!(hops.len(), usize::from(paths));
             assert!(of.hops[0].utilization <= truth / f64::from(paths) * 1.03, "{:?}", of.hops);
+            // It says that turns limit, where paths have room.
+            let has_room = truth / f64::from(paths) < 0.9;
+            assert_eq!(of.limits[0].turn, has_room.then_some(f64::from(turn)), "{:?}", of.limits);
+            let turns = experiments(&lab.plant).turns;
+            assert_eq!(turns.len(), if has_room { usize::from(paths) } else { 0 }, "{turns:?}");
+            for said in turns {
+                assert_eq!(said.ios, f64::from(turn));
+                near("  paths at work", said.paths, truth, 0.05);
+            }
             // Loads that have nothing in common do not slow each other.
             in_turn(&mut lab, customers, turn, paths, together);
             near("  twice", estimate(&lab.plant).iops, 2.0 * truth * 1e3, 0.05);
         }
     }
+}
+
+/// Turns are named where they limit, and not where paths are full, something else is, or a load is too small.
+#[test]
+fn turns_that_do_not_limit_are_not_named() {
+    let named = |turn: u32, customers: u32, server: Option<u64>| {
+        let mut lab = Lab::default();
+        let policy = Policy::RoundRobin { ios: turn };
+        let selector = lab.network().selector(Selector::new(policy));
+        let station = lab.links(&["near", "far"], &[100_000_000; 2]);
+        let cross = |link| vec![Hop::Cross { station, links: [link].into(), scale: 1.0, extra: 0 }];
+        let mut route = vec![Hop::Branch { selector, arms: vec![cross(0), cross(1)] }];
+        if let Some(micros) = server {
+            let station = lab.station("server", Station::SINGLE);
+            route.push(Hop::visit(station, constant(micros)));
+        }
+        lab.issuer("w", Load::closed(customers, Law::ZERO, Class::read(100_000, route)));
+        (estimate(&lab.plant).limits[0].turn, experiments(&lab.plant).turns.len())
+    };
+    assert_eq!(named(1000, 16, None), (Some(1000.0), 2));
+    assert_eq!(named(1, 16, None), (None, 0), "both paths work");
+    assert_eq!(named(1000, 16, Some(2000)), (None, 0), "the server limits");
+    let mut fixed = Lab::default();
+    let selector = fixed.network().selector(Selector::new(Policy::Fixed));
+    let station = fixed.links(&["near", "far"], &[100_000_000; 2]);
+    let cross = |link| vec![Hop::Cross { station, links: [link].into(), scale: 1.0, extra: 0 }];
+    let route = vec![Hop::Branch { selector, arms: vec![cross(0), cross(1)] }];
+    fixed.issuer("w", Load::closed(16, Law::ZERO, Class::read(100_000, route)));
+    assert_eq!(estimate(&fixed.plant).limits[0].turn, None);
+    assert!(experiments(&fixed.plant).turns.is_empty());
 }
 
 /// How turns of several loads fall on the same paths is not estimated, and said.

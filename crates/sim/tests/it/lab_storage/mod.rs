@@ -375,5 +375,5 @@ fn a_member_without_a_way_is_refused_by_name() {
     let topology = scenario::topology::Topology::default();
     let refused = sim::lab::compile(&scenario, &topology, &rig::step(&scenario));
     let problem = refused.expect_err("nothing can be issued");
-    assert_eq!(problem.subject(), Some("vm1"), "{problem}");
+    assert!(matches!(problem.about(), scenario::About::Name("vm1")), "{problem}");
 }

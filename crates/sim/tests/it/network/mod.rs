@@ -240,7 +240,7 @@ fn what_cannot_be_simulated_is_refused_by_name() {
     assert_eq!(refused(&nowhere), LabError::NoPlace { receiver: "far".into() });
     let nobody = text.replace("from = \"server1\"\n", "");
     assert_eq!(refused(&nobody), LabError::NoSender { receiver: "far".into() });
-    assert_eq!(refused(&nobody).subject(), Some("far"));
+    assert!(matches!(refused(&nobody).about(), scenario::About::Name("far")));
     let vm = "[[vm]]\nname = \"vm1\"\nnics = [{ receiver = \"far\" }]\n";
     let homeless = text.replace("on = \"far\"", "on = \"vm1\"") + vm;
     assert_eq!(refused(&homeless), LabError::NoHost { vm: "vm1".into() });

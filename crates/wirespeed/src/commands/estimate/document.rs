@@ -35,6 +35,7 @@ pub fn estimated(solved: &Told, matters: &[Sensitivity]) -> Estimated {
         assumptions: assumed.collect(),
         sensitivities: matters.collect(),
         left_out: of.left_out.clone(),
+        notes: plant.notes.iter().map(|note| note.text.clone()).collect(),
     }
 }
 
@@ -85,6 +86,7 @@ fn limits(plant: &Plant, chain: &[Limiting]) -> Vec<Limited> {
             hops,
             utilization: limiting.utilization,
             headroom: Some(limiting.headroom).filter(|headroom| headroom.is_finite()),
+            turn_ios: limiting.turn,
             iops: limiting.iops,
             rate: limiting.rate,
         }

@@ -19,7 +19,7 @@ pub fn estimate(args: &EstimateArgs) -> Result<Exit, Failure> {
     let mut scenario = scenario::load(&source)?;
     replays::settle(&mut scenario)?;
     let stages = scenario.stages();
-    let lab = CompiledLab::new(&scenario, &stages)?;
+    let lab = CompiledLab::planned(&scenario, &stages)?;
     let order = Order {
         stages: &chosen(&args.step, &stages)?,
         compile: &|step| lab.plant(step).map_err(|error| error.to_string()),

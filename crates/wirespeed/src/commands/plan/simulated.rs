@@ -36,10 +36,10 @@ pub fn text(lab: &Result<Topology, Diagnostics>) -> Vec<String> {
             vec![
                 "\nlab".to_owned(),
                 format!(
-                    "  {} disks by {} paths through {} hops: `wirespeed simulate` carries this out",
-                    units::count(topology.ways.len() as f64),
-                    units::count(paths as f64),
-                    units::count(topology.hops.len() as f64)
+                    "  {} by {} through {}: `wirespeed simulate` carries this out",
+                    several(topology.ways.len(), "disk"),
+                    several(paths, "path"),
+                    several(topology.hops.len(), "hop")
                 ),
             ]
         }
@@ -49,6 +49,15 @@ pub fn text(lab: &Result<Topology, Diagnostics>) -> Vec<String> {
             lines.extend(told(mistakes));
             lines
         }
+    }
+}
+
+/// `1 disk`, `1,200 disks`.
+fn several(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        many if many < 100 => format!("{many} {what}s"),
+        many => format!("{} {what}s", units::count(many as f64)),
     }
 }
 

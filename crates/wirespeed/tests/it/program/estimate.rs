@@ -209,4 +209,166 @@ fn what_cannot_be_estimated_is_said() {
     let ended = bench.expect(2, &["estimate", "s.toml", "--step", "7"]);
     assert!(ended.stderr.contains("there is no step 7"), "{}", ended.stderr);
     bench.expect(2, &["estimate", "absent.toml"]);
+    // Nothing is asked of the lab: neither an answer nor a record.
+    let (lab, _) = LAB.split_once("[plan]").expect("a plan");
+    let bench = Bench::new(lab);
+    for command in ["estimate", "simulate"] {
+        let ended = bench.expect(2, &[command, "s.toml"]);
+        assert!(ended.stderr.contains("add a [plan]"), "{}", ended.stderr);
+        assert_eq!(ended.stdout, "");
+    }
+    assert_eq!(std::fs::read_dir(bench.path("")).expect("its folder").count(), 1);
+}
+
+/// What a part or a workload says and the model cannot use is noted beside the figures, once.
+#[test]
+fn what_changes_nothing_is_noted() {
+    let figure = |name: &str, value: &str| {
+        format!("{{ name = \"{name}\", value = \"{value}\", source = \"s\", kind = \"assumed\" }},")
+    };
+    let part = |name: &str, kind: &str, figures: &str| {
+        format!("[[part]]\nname = \"{name}\"\nkind = \"{kind}\"\nfigures = [{figures}]\n")
+    };
+    let with = |lab: &str, tables: &str| lab.replace("[plan]", &format!("{tables}[plan]"));
+    let ready = |rate: &str| {
+        let figures = figure("port_rate", rate) + &figure("transfer_ready_time", "50 us");
+        with(&LAB.replace("ramsan-400", "box"), &part("box", "array", &figures))
+    };
+    let ethernet = ready("10gbe").replace("qle2560", "qle3142").replace("sanbox-5802v", "eth");
+    let ethernet = with(&ethernet, &part("eth", "switch", &figure("port_rate", "10gbe")));
+    let on_volume = |keys: &str, load: &str| {
+        let volume = format!("[[volume]]\nname = \"v\"\narray = \"ssd\"\n{keys}\n");
+        let lab = LAB.replace("ssd/auto", "ssd/v").replace("depth = 8", load);
+        with(&lab, &volume)
+    };
+    let touching =
+        |size: &str| on_volume("size = \"1GB\"", &format!("depth = 8, working_set = \"{size}\""));
+    let on_disks = |size: &str| {
+        let disks = "disks = 4\nraid = \"raid-0\"\nmedia = \"disk-15k\"";
+        on_volume(&format!("size = \"{size}\"\n{disks}"), "depth = 8")
+    };
+    for (scenario, said, times) in [
+        (ethernet, "`transfer_ready_time` changes nothing", 1),
+        (ready("8gfc"), "`transfer_ready_time` changes nothing", 0),
+        (touching("1TB"), "the working set of 1 TB is larger than a disk of 1 GB", 1),
+        (touching("1GB"), "the working set", 0),
+        (on_disks("10TB"), "each of its disks would have to hold 2500 GB, and holds 450 GB", 1),
+        (on_disks("500GB"), "would have to hold", 0),
+    ] {
+        let bench = Bench::new(&scenario);
+        let text = bench.expect(0, &["estimate", "s.toml"]).stdout;
+        assert_eq!(text.matches(said).count(), times, "{said}: {text}");
+        let review = words(&bench.expect(0, &["simulate", "s.toml", "--out", "r.wsr"]).stdout);
+        assert_eq!(review.contains(said), times > 0, "{said}: {review}");
+    }
+}
+
+/// A VM reads over two ports, whose cables are the slowest; how it uses them is filled in.
+fn two_ports(path: &str, block: &str) -> String {
+    format!(
+        r#"
+scenario.title = "Two ports"
+array = [{{ name = "ssd", part = "ramsan-400" }}]
+switch = [{{ name = "fabric", part = "sanbox-5802v" }}]
+host = [{{ name = "esx", hypervisor = "vsphere-5.0", adapters = [{{ name = "hba{{1..2}}", part = "qle2560" }}] }}]
+link = [
+  {{ name = "up{{1..2}}", from = "esx.hba{{1..2}}", to = "fabric" }},
+  {{ name = "down1", from = "fabric", to = "ssd:0" }},
+  {{ name = "down2", from = "fabric", to = "ssd:1" }},
+]
+volume = [{{ name = "lun", array = "ssd", size = "100GB" }}]
+vm = [{{ name = "vm", host = "esx", disks = [{{ lun = "ssd/lun" }}] }}]
+path = [{{ name = "way", from = "esx", to = "ssd/lun", {path} }}]
+workload.reads = {{ block = "{block}", random = 100, depth = 16 }}
+[plan]
+workload = "reads"
+on = "vm"
+warmup = "500ms"
+measure = "2s"
+"#
+    )
+}
+
+/// Of paths that take turns one works at a time: a port at half of its speed limits, and that is explained. Where both work,
+/// something else limits or there is one path, nothing is said of turns.
+#[test]
+fn paths_in_turn_are_named_where_they_limit_and_nowhere_else() {
+    let said = "round-robin sends 1,000 I/Os over one path before the next, so that one path works at a time; a smaller \
+                `switch_after` would use more of them at once";
+    let turns = "policy = \"round-robin\"";
+    for (path, block, limits) in [
+        // The default of the hypervisor.
+        (turns.to_owned(), "64KiB", true),
+        (format!("{turns}, switch_after = 1000"), "64KiB", true),
+        (format!("{turns}, switch_after = 1"), "64KiB", false),
+        // The processor of the VM limits.
+        (turns.to_owned(), "512B", false),
+        ("policy = \"fixed\"".to_owned(), "64KiB", false),
+    ] {
+        let bench = Bench::new(&two_ports(&path, block));
+        let estimate = bench.expect(0, &["estimate", "s.toml"]).stdout;
+        let ended = bench.expect(0, &["simulate", "s.toml", "--out", "r.wsr"]);
+        let review = words(&ended.stdout);
+        assert_eq!(estimate.contains(said), limits, "{path} {block}: {estimate}");
+        assert_eq!(estimate.contains("of one path in use"), limits, "{path} {block}: {estimate}");
+        let sentence = said.replacen("round", "Round", 1);
+        assert_eq!(review.contains(&sentence), limits, "{path} {block}: {review}");
+        let page = bench.expect(0, &["review", "r.wsr", "--format", "html"]).stdout;
+        assert_eq!(words(&page).contains("1,000 I/Os over one path before the next"), limits);
+    }
+}
+
+/// What is full again once it was doubled is said to be, and what would be next is something else.
+#[test]
+fn a_limit_is_not_its_own_next() {
+    let bench = Bench::new(include_str!("../../../../../scenarios/fabric.toml"));
+    let text = bench.expect(0, &["estimate", "s.toml"]).stdout;
+    for line in text.lines().filter_map(|line| line.trim().strip_prefix("twice ")) {
+        let (hops, then) = line.split_once(": ").expect("what it brings");
+        let (_, then) = then.split_once("then ").expect("what is next");
+        assert!(!then.starts_with(&format!("{hops} (")), "{line}");
+    }
+    assert!(text.contains("then again "), "{text}");
+    // Processors that an experiment and their counters both name.
+    let small = include_str!("../../../../../scenarios/predict-small.toml");
+    let bench = Bench::new(small);
+    let text = bench.run(&["estimate", "s.toml"]).stdout;
+    let limits = text.lines().filter_map(|line| line.trim().strip_prefix("limit: "));
+    for (limit, next) in limits.filter_map(|line| line.split_once("next: ")) {
+        let name = limit.split(" (").next().unwrap_or_default();
+        assert!(!next.starts_with(&format!("{name},")), "{limit} next: {next}");
+    }
+}
+
+/// Of queue limits that are held all the time, and of a delay, no server is busy: what is told of them is what they are.
+#[test]
+fn queue_limits_are_held_and_not_busy() {
+    let figure = |name: &str, value: &str| {
+        format!("{{ name = \"{name}\", value = \"{value}\", source = \"s\", kind = \"assumed\" }},")
+    };
+    let parts = [
+        ("box", "array", figure("port_rate", "8gfc") + &figure("latency", "1ms")),
+        ("virtual", "virtual-scsi", figure("disk_queue", "4") + &figure("adapter_queue", "4")),
+    ];
+    let parts = parts.map(|(name, kind, figures)| {
+        format!("[[part]]\nname = \"{name}\"\nkind = \"{kind}\"\nfigures = [{figures}]\n")
+    });
+    let lab = LAB.replace("ramsan-400", "box").replace("vm{1..4}", "vm");
+    let lab = lab.replace("host = \"esx\"", "host = \"esx\", scsi = [\"virtual\"]");
+    let lab = lab.replace("[plan]", &format!("{}[plan]", parts.concat()));
+    let lab = lab.replace(", map = \"rdm\", adapter = \"hba\"", "");
+    for (depth, held) in [(16, true), (4, false)] {
+        let bench = Bench::new(&lab.replace("depth = 8", &format!("depth = {depth}")));
+        let text = bench.expect(0, &["estimate", "s.toml"]).stdout;
+        let limit = text.lines().find(|line| line.contains("limit: ")).expect("a limit");
+        assert!(!limit.contains("busy 0%"), "{limit}");
+        assert_eq!(
+            limit.contains("vm.scsi0 and vm.disk0 at once (held 100% of 4 slots"),
+            held,
+            "{limit}"
+        );
+        if !held {
+            assert!(limit.contains("against the latency of ssd.backend"), "{limit}");
+        }
+    }
 }

@@ -276,12 +276,13 @@ fn the_model_refuses_what_only_real_cables_suffer() {
     for (fault, says) in [
         ("stall = \"up\"", "the model cannot stall up"),
         ("lose = \"sw\", share = \"2%\"", "the model cannot lose 2% of the packets of sw"),
-        ("kill = \"esx\"", "the model cannot kill esx"),
+        ("kill = \"esx\"", "write `fail = \"esx\"`, which stops all that runs there"),
     ] {
         let faults = format!("measure = \"2s\"\nfaults = [{{ at = \"1s\", {fault} }}]\n");
         let bench = Bench::new(&SCENARIO.replace("measure = \"2s\"\n", &faults));
         let ended = bench.expect(2, &["simulate", "s.toml", "--out", "r.wsr", "--quiet"]);
         assert!(ended.stderr.contains(says), "{}", ended.stderr);
+        assert!(ended.stderr.contains("faults = ["), "it points there: {}", ended.stderr);
         // A live run can.
         bench.expect(0, &["plan", "s.toml"]);
     }

@@ -41,6 +41,20 @@ fn what_is_no_scenario_at_all_is_said_plainly() {
     let missing = bench.expect(2, &["run", "nothing.toml"]);
     assert!(missing.stderr.contains("nothing.toml"), "{}", missing.stderr);
     bench.expect(2, &["run", "."]);
+    for (bytes, says) in [
+        (
+            &b"[scenario]\ntitle = \"\xff\"\n"[..],
+            "(line 2, byte 20): not a scenario; save it as UTF-8",
+        ),
+        (&b"\xff\xfe[\0"[..], "it begins as UTF-16 does: save it as UTF-8"),
+    ] {
+        std::fs::write(bench.path("s.toml"), bytes).unwrap();
+        // By either name of the command.
+        for command in ["plan", "check"] {
+            let ended = bench.expect(2, &[command, "s.toml"]);
+            assert!(ended.stderr.contains(says), "{}", ended.stderr);
+        }
+    }
 }
 
 /// In fio a share of reads means nothing where the pattern only reads or only writes: it is not taken for an order to write.

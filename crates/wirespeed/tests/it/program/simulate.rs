@@ -142,3 +142,13 @@ fn a_killed_simulation_leaves_an_incomplete_record() {
     let review = bench.expect(3, &["review", "r.wsr"]);
     assert!(review.stdout.contains("Incomplete"), "{}", review.stdout);
 }
+
+/// What fails and is no part of the lab is shown where it is to fail.
+#[test]
+fn a_fault_of_what_is_not_there_is_pointed_at() {
+    let fault = "measure = \"200ms\"\nfaults = [{ at = \"100ms\", fail = \"ssd1:77\" }]";
+    let bench = Bench::new(&short().replacen("measure = \"200ms\"", fault, 1));
+    let ended = bench.expect(2, &["simulate", "s.toml", "--out", "r.wsr"]);
+    assert!(ended.stderr.contains("`ssd1:77` is not part of the lab"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("| faults = ["), "it points there: {}", ended.stderr);
+}
