@@ -111,7 +111,12 @@ pub(crate) fn values(map: &LabMap, scene: &Scene, step: &StepFigures) -> StepVal
     StepValues {
         label: clean(&step.label()),
         total: total(step),
-        limit: step.attribution.as_ref().map(|found| limit_words(step, found)).unwrap_or_default(),
+        // A picture and a script show it as it is.
+        limit: step
+            .attribution
+            .as_ref()
+            .map(|found| limit_words(step, found).replace('`', ""))
+            .unwrap_or_default(),
         rows: row_values(scene, &loads),
         second: second.into_iter().filter(|row| !first.contains(row)).collect(),
         first,

@@ -315,6 +315,9 @@ fn paths_in_turn_are_named_where_they_limit_and_nowhere_else() {
         assert_eq!(review.contains(&sentence), limits, "{path} {block}: {review}");
         let page = bench.expect(0, &["review", "r.wsr", "--format", "html"]).stdout;
         assert_eq!(words(&page).contains("1,000 I/Os over one path before the next"), limits);
+        let caption =
+            page.split_once("id=\"map-limit\"").and_then(|(_, rest)| rest.split_once("</p>"));
+        assert!(caption.is_some_and(|(caption, _)| !caption.contains('`')), "{path} {block}");
     }
 }
 
