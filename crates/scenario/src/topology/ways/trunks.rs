@@ -9,35 +9,42 @@ use std::collections::BTreeMap;
 
 /// A port of a device.
 type DevicePort = (NodeId, u32);
+/// A switch and the one that follows.
+type Between = (NodeId, NodeId);
+
+/// What comes from a port to a switch and goes on to another.
+struct FromPort {
+    turn: usize,
+    targets: Vec<DevicePort>,
+}
 
 /// The turns so far.
 #[derive(Default)]
 pub(in super::super) struct TrunkTurns {
-    /// By the switches: how many ports have come from the first to the second.
-    ports: BTreeMap<(NodeId, NodeId), usize>,
-    /// By the switches and the port that comes: its turn, and its targets.
-    targets: BTreeMap<((NodeId, NodeId), DevicePort), (usize, Vec<DevicePort>)>,
+    /// How many ports have come from the first switch to the second.
+    ports: BTreeMap<Between, usize>,
+    from: BTreeMap<(Between, DevicePort), FromPort>,
 }
 
 impl TrunkTurns {
     /// The turn of the ways from a port to a target between two switches.
     pub(in super::super) fn turn(
         &mut self,
-        switches: (NodeId, NodeId),
+        switches: Between,
         from: DevicePort,
         target: DevicePort,
     ) -> usize {
-        let (first, targets) = self.targets.entry((switches, from)).or_insert_with(|| {
+        let of = self.from.entry((switches, from)).or_insert_with(|| {
             let ports = self.ports.entry(switches).or_default();
             *ports += 1;
-            (*ports - 1, Vec::new())
+            FromPort { turn: *ports - 1, targets: Vec::new() }
         });
-        let known = targets.iter().position(|known| *known == target);
+        let known = of.targets.iter().position(|known| *known == target);
         let at = known.unwrap_or_else(|| {
-            targets.push(target);
-            targets.len() - 1
+            of.targets.push(target);
+            of.targets.len() - 1
         });
-        *first + at
+        of.turn + at
     }
 }
 
