@@ -1,6 +1,7 @@
 //! Processes that are provably on their way out: killed or exiting in all of their threads, or gone. What such a process
 //! still holds (locks, files open for writing) is free in a moment, and is waited for; what any other process holds is in
-//! use, however long it has been silent.
+//! use, however long it has been silent. So is what a child of ours holds that has not become another program yet: until it
+//! does, it has all that we had open.
 
 use clock::Ns;
 use rustix::fd::BorrowedFd;
@@ -17,10 +18,14 @@ const PAUSE: Ns = Ns::millis(20);
 /// `PF_EXITING` of a thread's flags (linux/sched.h).
 const EXITING: u64 = 0x4;
 
+/// `PF_FORKNOEXEC`: forked, and no other program yet.
+const FORKED: u64 = 0x40;
+
 /// SIGKILL in a mask of signals.
 const KILL: u64 = 1 << 8;
 
-/// Looks again and again while `find` finds nothing but what belongs to dying processes; what it finds in the end.
+/// Looks again and again while `find` finds nothing but what belongs to dying processes, or to others that are as good as
+/// gone; what it finds in the end.
 pub(crate) fn outwaited<T>(mut find: impl FnMut() -> Vec<T>, dying: impl Fn(&T) -> bool) -> Vec<T> {
     let end = clock::now().plus(LEAVING);
     loop {
@@ -47,10 +52,24 @@ pub(crate) fn is_dying(proc: &Path, pid: u32) -> bool {
     })
 }
 
+/// Whether a process is a child of this one that starts another program, or gone.
+pub(crate) fn is_starting(proc: &Path, pid: u32) -> bool {
+    let process = proc.join(pid.to_string());
+    let Ok(stat) = fs::read_to_string(process.join("stat")) else { return !process.exists() };
+    let fields = fields(&stat);
+    let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
+    number(1) == Some(std::process::id().into())
+        && number(6).is_some_and(|flags| flags & FORKED != 0)
+}
+
+/// The fields of a `stat` behind the name, which is in parentheses and may have some of its own.
+fn fields(stat: &str) -> Vec<&str> {
+    stat.rsplit(')').next().unwrap_or("").split_whitespace().collect()
+}
+
 /// Whether a thread has ended, is ending or has been killed, by its `stat` and `status`.
 fn is_ending(stat: &str, status: &str) -> bool {
-    // The name is in parentheses, and may have some of its own.
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let fields = fields(stat);
     let flags = fields.get(6).and_then(|flags| flags.parse::<u64>().ok()).unwrap_or(0);
     let pending = |key: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -104,6 +123,26 @@ mod tests {
         // SIGTERM may be caught, and nonsense proves nothing.
         assert!(!is_ending(&stat("S", "4194304"), &status("0", "0000000000004000")));
         assert!(!is_ending("", ""));
+    }
+
+    #[test]
+    fn only_a_child_that_is_no_other_program_yet_is_starting() {
+        let proc = tempfile::tempdir().expect("a directory");
+        fs::create_dir(proc.path().join("7")).expect("a process");
+        let is = |parent: u32, flags: u64| {
+            let stat = format!("7 (a ) b) S {parent} 7 7 0 -1 {flags} 5 5");
+            fs::write(proc.path().join("7/stat"), stat).expect("written");
+            is_starting(proc.path(), 7)
+        };
+        let own = std::process::id();
+        assert!(is(own, FORKED | 0x40_0000));
+        assert!(!is(own, 0x40_0000) && !is(1, FORKED));
+        assert!(is_starting(proc.path(), 8), "it is gone");
+        // A child that runs is another program.
+        let mut child = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().expect("it");
+        let started = is_starting(Path::new("/proc"), child.id());
+        child.kill().and_then(|()| child.wait()).expect("ended");
+        assert!(!started);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) enum Wanted {
 const ACCESS: u32 = 0o3;
 
 /// Processes beside this one that have it open for writing: "PID 123 (qemu-nbd)", each once.
-/// One that was killed, or ends, is waited for.
+/// One that was killed, or ends, is waited for, and so is a child that is about to become another program.
 pub(crate) fn writers(proc: &Path, wanted: Wanted) -> Vec<String> {
     let own = std::process::id();
     let process = |entry: fs::DirEntry| -> Option<(u32, String)> {
@@ -28,7 +28,8 @@ pub(crate) fn writers(proc: &Path, wanted: Wanted) -> Vec<String> {
         })
     };
     let find = || fs::read_dir(proc).into_iter().flatten().flatten().filter_map(process).collect();
-    let found = dying::outwaited(find, |(pid, _)| dying::is_dying(proc, *pid));
+    let leaves = |pid: u32| dying::is_dying(proc, pid) || dying::is_starting(proc, pid);
+    let found = dying::outwaited(find, |(pid, _)| leaves(*pid));
     found.into_iter().map(|(_, who)| who).collect()
 }
 
