@@ -77,12 +77,24 @@ fn several_records_are_a_side() {
     for name in ["a1.wsr", "b1.wsr", "b2.wsr", "a2.wsr"] {
         record(&bench, name, &[]);
     }
-    let args = ["compare", "a1.wsr", "a2.wsr", "--against", "b1.wsr", "b2.wsr", "--format", "json"];
+    // The rate is asked for; times are those of a machine that does much else.
+    let args = [
+        "compare",
+        "a1.wsr",
+        "a2.wsr",
+        "--against",
+        "b1.wsr",
+        "b2.wsr",
+        "--metric",
+        "iops",
+        "--format",
+        "json",
+    ];
     let json: Value = serde_json::from_str(&bench.expect(0, &args).stdout).expect("JSON");
     let against = &json["against"][0];
     assert_eq!(against["sides"], serde_json::json!([[0, 1], [2, 3]]));
     assert_eq!(against["steps"][0]["evidence"], "turns");
-    let text = bench.expect(0, &args[..6]).stdout;
+    let text = bench.expect(0, &args[..8]).stdout;
     assert!(text.contains("2 interleaved rounds") && text.contains("A: a2.wsr"), "{text}");
 }
 
