@@ -83,6 +83,11 @@ impl Experiments {
         Some(Experiments { load, served, slots, together, iops, turns })
     }
 
+    /// I/Os a second without doubling.
+    pub fn iops(&self) -> Option<f64> {
+        self.iops
+    }
+
     /// How far experiments decide, up to 1: less where the solver that they are of carries something else than the step did.
     fn trust(&self, step: &Observed) -> f64 {
         let apart = self.iops.map_or(0.0, |iops| (step.iops / iops).ln().abs());

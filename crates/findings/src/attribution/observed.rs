@@ -36,6 +36,11 @@ const AS_FULL: f64 = 0.99;
 const OFTEN_IDLE: f64 = 0.6;
 /// Samples that hide little and that hide much, in seconds.
 const BLUR: (f64, f64) = (20.0, 300.0);
+/// An open loop is behind from this part of its rate on, where a hop is as full as this, and where so many standard deviations of
+/// its number of arrivals are missing.
+const BEHIND: f64 = 0.001;
+const BEHIND_FULL: f64 = 0.99;
+const BEHIND_SIGMAS: f64 = 3.0;
 /// Up to so many requests at a time a block device served them one by one.
 const SERIAL: f64 = 1.1;
 
@@ -60,7 +65,8 @@ pub(super) struct Observed {
     pub mean_ns: Option<f64>,
     pub generator: Generator,
     pub hops: Vec<ObservedHop>,
-    /// Seconds that a sample of a hop covers.
+    /// Seconds that were measured, and that a sample of a hop covers.
+    pub seconds: f64,
     pub resolution: f64,
     /// What throughput gains where something is doubled, if that was tried.
     pub experiments: Option<Experiments>,
@@ -159,6 +165,7 @@ impl Observed {
             mean_ns,
             generator: figures.generator.clone(),
             hops: seen,
+            seconds: step.integrals.seconds(),
             resolution: resolution(step),
             experiments: Experiments::of(step),
         }
@@ -166,7 +173,21 @@ impl Observed {
 
     /// Whether all that open loops were asked for was done, but for a little.
     pub fn is_carried(&self) -> bool {
-        self.loops == Loops::Open && self.iops >= CARRIED * self.offered
+        self.loops == Loops::Open && self.iops >= CARRIED * self.offered && !self.is_behind()
+    }
+
+    /// Whether it is certain that open loops were asked for more than was done, however little more: a hop is full, and what
+    /// is missing is more than chance makes of arrivals, or the analytic solver misses it, too.
+    pub fn is_behind(&self) -> bool {
+        if self.loops != Loops::Open || self.offered <= 0.0 {
+            return false;
+        }
+        let is_full = |hop: &ObservedHop| hop.served.is_some_and(|of| of.share >= BEHIND_FULL);
+        let missing = 1.0 - self.iops / self.offered;
+        let chance = BEHIND_SIGMAS / (self.offered * self.seconds).sqrt();
+        let solved = self.experiments.as_ref().and_then(Experiments::iops);
+        let solver_misses = solved.is_some_and(|iops| iops < (1.0 - BEHIND) * self.offered);
+        missing > BEHIND && (missing > chance || solver_misses) && self.hops.iter().any(is_full)
     }
 
     /// Whether the load was issued by others and only observed.

@@ -45,6 +45,39 @@ fn the_adapter_is_named_as_the_limit() {
     assert_eq!(alone["steps"][0]["iops"], last["iops"]);
 }
 
+/// A port carries 12,585 reads of 64 KiB a second. What is asked beyond is not carried, however little it is.
+#[test]
+fn a_load_just_above_a_full_port_is_limited_by_it() {
+    let scenario = r#"
+scenario = { title = "Open", seed = 1 }
+host = [{ name = "h", adapters = [{ name = "hba", part = "lpe12002" }] }]
+switch = [{ name = "fabric", part = "brocade-300" }]
+array = [{ name = "a", ports = 1 }]
+volume = [{ name = "v", array = "a", size = "100GB" }]
+vm = [{ name = "vm1", host = "h", disks = [{ lun = "a/v" }] }]
+workload.reads = { block = "64KiB", rate = "1 IOPS", arrivals = "poisson", limit = 4096 }
+[plan]
+workload = "reads"
+on = "vm1"
+warmup = "4s"
+measure = "10s"
+sweep.rate = ["12000 IOPS", "12500 IOPS", "12600 IOPS", "12700 IOPS", "12800 IOPS"]
+"#;
+    let bench = Bench::new(scenario);
+    let found = json(&bench, 0, &[]);
+    let limits: Vec<&str> = (0..5)
+        .map(|step| found["steps"][step]["limits"][0]["limit"].as_str().expect("a limit"))
+        .collect();
+    assert_eq!(limits, ["rate", "rate", "hop", "hop", "hop"]);
+    bench.expect(0, &["simulate", "s.toml", "--out", "s.wsr", "--quiet"]);
+    let review = bench.expect(0, &["review", "s.wsr", "--format", "json"]).stdout;
+    let review: Value = serde_json::from_str(&review).expect("JSON");
+    for (step, carried) in [(0, true), (1, true), (3, false), (4, false)] {
+        let found = &review["steps"][step]["attribution"]["limit"]["kind"];
+        assert_eq!(found == "rate", carried, "{:#}", review["steps"][step]["attribution"]);
+    }
+}
+
 #[test]
 fn a_record_is_left_where_it_is_asked_for_and_can_be_reviewed() {
     let bench = Bench::new(LAB);
