@@ -23,9 +23,11 @@ const MOST: usize = 12;
 const HELPS: f64 = 0.02;
 const PAIRED: usize = 5;
 /// Iterations of the solver for all experiments of a plant, as a multiple of those that its solution took, and at least so
-/// many: then no further one is begun. The fullest hops are tried first; large labs would take seconds otherwise.
+/// many, in a small plant so many times visits: then no further one is begun. The fullest hops are tried first; large labs would
+/// take seconds otherwise.
 const WORK: usize = 3;
 const WORK_LEAST: usize = 300;
+const WORK_OF_VISITS: usize = 200_000;
 
 /// The doubling of one thing.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,14 +95,16 @@ impl Solution<'_> {
             return Experiments::default();
         }
         let iops = limits::total(lumped, &solved.state);
-        let (spent, most) = (Cell::new(0), WORK_LEAST.max(WORK * solved.work));
+        let visits = lumped.loads.iter().map(|load| load.items.len()).sum::<usize>().max(1);
+        let least = WORK_LEAST.max(WORK_OF_VISITS / visits);
+        let (spent, most) = (Cell::new(0), least.max(WORK * solved.work));
         let gain = |changed: &Lumped| {
             if spent.get() > most {
                 return None;
             }
             let after = limits::solve(changed, Some(&solved.state));
             spent.set(spent.get() + after.work);
-            let gain = limits::total(changed, &after.state) / iops.max(1e-12) - 1.0;
+            let gain = limits::gain((lumped, solved), (changed, &after));
             let least = if limits::loses_nothing(lumped) { 0.0 } else { -1.0 };
             gain.is_finite().then_some(gain.max(least))
         };

@@ -186,6 +186,17 @@ pub fn total(lumped: &Lumped, state: &SolverState) -> f64 {
     lumped.loads.iter().zip(&state.rates).map(|(load, rate)| load.count * rate).sum()
 }
 
+/// What throughput gains from one network to the next, as a share: of like solutions, so that of the fluid ones where one of
+/// both networks has no other.
+pub fn gain(before: (&Lumped, &Solved), after: (&Lumped, &Solved)) -> f64 {
+    let like = before.1.is_fluid == after.1.is_fluid;
+    let of = |(lumped, solved): (&Lumped, &Solved)| match like {
+        true => total(lumped, &solved.state),
+        false => solved.constant,
+    };
+    of(after) / of(before).max(1e-12) - 1.0
+}
+
 /// Reads and writes a second of all loads.
 pub fn of_data(lumped: &Lumped, state: &SolverState) -> f64 {
     let moves = |load: &LumpedLoad| -> f64 {

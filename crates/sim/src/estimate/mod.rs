@@ -300,13 +300,12 @@ pub fn sensitivities(plant: &Plant) -> Vec<Sensitivity> {
     let solution = Solution::of(plant);
     let (lumped, solved) = solution.limiting();
     let groups = limits::groups(plant, lumped);
-    let before = limits::total(lumped, &solved.state);
     let of = |twins: &Vec<usize>| {
         let of_twins = || twins.iter().map(|group| &groups[*group]);
         let spots: Vec<usize> = of_twins().flat_map(|group| group.spots.clone()).collect();
         let faster = limits::faster(lumped, &spots, MORE);
         let after = limits::solve(&faster, Some(&solved.state));
-        let gained = limits::total(&faster, &after.state) / before.max(1e-12) - 1.0;
+        let gained = limits::gain((lumped, solved), (&faster, &after));
         let gained = if limits::loses_nothing(lumped) { gained.max(0.0) } else { gained };
         let mut hops: Vec<usize> = of_twins().flat_map(|group| group.hops.clone()).collect();
         hops.sort_unstable();
@@ -322,10 +321,13 @@ fn chain(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> (Vec<Limiting
     let mut rounds = solved.work;
     let mut network = lumped.clone();
     let mut owned: Option<Solved> = None;
+    // By how much a solution of another kind differs from what the first gains.
+    let mut like = 1.0;
     for _ in 0..limits::CHAIN {
         let now = owned.as_ref().unwrap_or(solved);
         let found = limits::find(&network, groups, now);
         let mut next = limiting(&network, groups, now, &found);
+        (next.iops, next.rate) = (next.iops * like, next.rate * like);
         if let Some(last) = chain.last().filter(|_| limits::loses_nothing(lumped)) {
             no_less(&mut next, last);
         }
@@ -341,6 +343,11 @@ fn chain(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> (Vec<Limiting
         if chain.len() < limits::CHAIN {
             let after = limits::solve(&next, Some(&now.state));
             rounds += after.work;
+            if after.is_fluid != now.is_fluid {
+                let gain = limits::gain((&network, now), (&next, &after));
+                let seen = limits::total(&next, &after.state) / limits::total(&network, &now.state);
+                like *= if seen.is_finite() && seen > 0.0 { (1.0 + gain) / seen } else { 1.0 };
+            }
             owned = Some(after);
             network = next;
         }
