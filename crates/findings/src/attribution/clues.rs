@@ -5,6 +5,7 @@ use super::candidates::Candidate;
 use super::neighbours::NeighbourResponse;
 use super::observed::{Observed, ObservedHop};
 use super::signs::Signs;
+use crate::figures::Loops;
 use crate::generator::Limit;
 use units::{count, percent, rate};
 
@@ -138,9 +139,12 @@ fn of_load(step: &Observed, answer: &Candidate, out: &mut Vec<Clue>) {
         }
         Limiter::Generator => generator(step, out),
         Limiter::Rate => {
-            let carried = part(step.iops / step.offered);
-            let text = format!("{carried} of the requested {} IOPS", count(step.offered));
-            out.push(whole(text));
+            let requested = format!("the requested {} IOPS", count(step.offered));
+            out.push(whole(match step.loops {
+                Loops::Open => format!("{} of {requested}", part(step.iops / step.offered)),
+                // What each of them did is not told apart.
+                _ => format!("{requested}, beside closed loops"),
+            }));
             room(out);
         }
         Limiter::None => {

@@ -42,6 +42,11 @@ pub(crate) fn met(
     others: Others,
     births: &mut Option<f64>,
 ) -> Met {
+    // With more than it has speeds for a centre is no faster.
+    let servers = match service {
+        Service::Rates(rates) => servers.min(rates.len().max(1) as f64),
+        _ => servers,
+    };
     let saturated = STATES_A_SERVER / 2.0 * servers + STATES_MORE / 4.0;
     let most = others.most.max(0.0).ceil();
     let mean = others.mean.clamp(0.0, most);

@@ -267,9 +267,14 @@ pub fn left_out(plant: &Plant, lumped: &Lumped, solved: &Solved, sums: &SiteSums
         "how a rate rises or falls: each that it passes counts as if it lasted, and what limits does so at the highest",
     );
     let submits = |class: &crate::model::Class| class.route.contains(&Hop::Submit);
+    let is_submitted = loads.iter().flat_map(|load| &load.classes).any(submits);
     note(
-        loads.iter().flat_map(|load| &load.classes).any(submits),
+        is_submitted,
         "the pass that issues an I/O of an open loop: response time is longer by it",
+    );
+    note(
+        is_submitted && lumped.loads.iter().any(|load| load.mix.rate.is_none()),
+        "threads that open loops keep awake: closed loops beside them carry up to 1.6 times as much",
     );
     note(sums.rates.iter().any(|rate| !rate.is_finite()), "figures that are not finite");
     notes

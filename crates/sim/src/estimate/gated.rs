@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 const PRESENT_MOST: u32 = 2048;
 /// Open loads that come faster than this share of the highest throughput of closed ones are taken for such.
 const OPEN_MOST: f64 = 0.98;
+/// I/Os of open loads beside closed ones at most, and the weight of a number of them that is ignored, as a share of all.
+const BESIDE_MOST: u32 = 64;
+const NOTHING: f64 = 1e-6;
 /// Populations that are solved: each so much larger than the one before.
 const GRID: f64 = 1.35;
 
@@ -48,13 +51,14 @@ pub fn machines(
     for (number, station) in (0..).zip(network.stations()) {
         if let Station::Processors { count, halt } = station {
             let on = sites.station(crate::model::StationId(number));
-            let loads = MachineLoads::of(network, sites, mixes, number);
+            let mut loads = MachineLoads::of(network, sites, mixes, number);
             for gate in loads.numbers.keys() {
                 found.of_site.insert(*gate, on);
             }
             let halt = halt.map(|of| (of.after.as_secs_f64(), of.wake.as_secs_f64()));
-            if let Some(machine) = loads.solve(GateProcessors { count: *count, halt }, &alike.loads)
-            {
+            let processors = GateProcessors { count: *count, halt };
+            let beside = loads.beside_closed(processors);
+            if let Some(machine) = loads.solve(processors, &alike.loads, beside) {
                 found.of_site.insert(on, on);
                 found.all.insert(on, machine);
             }
@@ -73,6 +77,8 @@ struct MachineLoads {
     loads: Vec<(usize, GateLoad)>,
     /// How the I/Os of each load come, where all loads are open.
     feeds: Option<Vec<GateFeed>>,
+    /// I/Os a second of each load that is open.
+    rates: Vec<Option<f64>>,
 }
 
 impl MachineLoads {
@@ -93,13 +99,20 @@ impl MachineLoads {
                 });
             }
         }
-        let mut of =
-            MachineLoads { gates, parts, numbers, loads: Vec::new(), feeds: Some(Vec::new()) };
+        let mut of = MachineLoads {
+            gates,
+            parts,
+            numbers,
+            loads: Vec::new(),
+            feeds: Some(Vec::new()),
+            rates: Vec::new(),
+        };
         for (number, mix) in mixes.iter().enumerate() {
             let (stages, issue) = of.stages(network, sites, mix, number);
             if !stages.is_empty() {
                 let customers = mix.customers.clamp(1.0, f64::from(PRESENT_MOST)) as u32;
                 of.loads.push((number, GateLoad { customers, stages }));
+                of.rates.push(mix.rate);
                 match (&mut of.feeds, mix.rate) {
                     (Some(feeds), Some(rate)) => {
                         feeds.push(GateFeed { rate, scv: mix.scv, issue });
@@ -206,6 +219,66 @@ impl MachineLoads {
         (mean > 0.0).then(|| Machine { kind: SiteKind::Flow(speeds), busy, times: times.collect() })
     }
 
+    /// Open loads beside closed ones: as many of their I/Os as are present on average stand for them from now on. By load the
+    /// mean latency of one; `None` where there are no such loads, or where more falls due than is served.
+    ///
+    /// Their number is a birth-and-death process: births at the rate at which they fall due, deaths as so many are served beside
+    /// all of the closed ones. These are served as beside the mean number.
+    fn beside_closed(&mut self, processors: GateProcessors) -> Option<Vec<f64>> {
+        let due: f64 = self.rates.iter().flatten().sum();
+        if due <= 0.0 || self.rates.iter().all(Option::is_some) {
+            return None;
+        }
+        let (mut weight, mut all, mut first) = (1.0, 1.0, 0.0);
+        let mut rates = vec![gated(processors, &self.gates, &self.with_open(due, 0)).rates];
+        for present in 1..=BESIDE_MOST {
+            let of = gated(processors, &self.gates, &self.with_open(due, present)).rates;
+            let is_open = of.iter().zip(&self.rates).filter(|(_, due)| due.is_some());
+            let served: f64 = is_open.map(|(rate, _)| rate).sum();
+            rates.push(of);
+            weight *= due / served.max(f64::MIN_POSITIVE);
+            all += weight;
+            first += weight * f64::from(present);
+            if weight < NOTHING * all && due < served {
+                return Some(self.stand_for(due, first / all, &rates));
+            }
+        }
+        None
+    }
+
+    /// So many I/Os of open loads stand for them; `rates` are those of all loads, by the number of these. By load the mean latency.
+    fn stand_for(&mut self, due: f64, mean: f64, rates: &[Vec<f64>]) -> Vec<f64> {
+        let below = (mean as usize).min(rates.len() - 2);
+        let beside = |load: usize| {
+            let (low, high) = (rates[below][load], rates[below + 1][load]);
+            low + (mean - below as f64) * (high - low)
+        };
+        let latency = |(number, (_, load)): (usize, &(usize, GateLoad))| match self.rates[number] {
+            Some(_) => mean / due,
+            None => f64::from(load.customers) / beside(number).max(f64::MIN_POSITIVE),
+        };
+        let latencies = self.loads.iter().enumerate().map(latency).collect();
+        let loads = self.with_open(due, mean.round() as u32);
+        for ((_, load), with) in self.loads.iter_mut().zip(loads) {
+            load.customers = with.customers;
+        }
+        latencies
+    }
+
+    /// The loads with so many I/Os of open ones, which belong to these in proportion to what falls `due`.
+    fn with_open(&self, due: f64, present: u32) -> Vec<GateLoad> {
+        let (mut shared, mut before) = (0.0, 0.0);
+        let all = self.loads.iter().zip(&self.rates);
+        let with = all.map(|((_, load), rate)| {
+            let Some(rate) = rate else { return load.clone() };
+            shared += rate / due * f64::from(present);
+            let customers = shared.round() - before;
+            before = shared.round();
+            GateLoad { customers: customers as u32, ..load.clone() }
+        });
+        with.collect()
+    }
+
     /// The rates with `present` I/Os, which belong to the loads in proportion to what they may have outstanding.
     fn at(&self, processors: GateProcessors, present: u32) -> (f64, Vec<f64>, f64) {
         let all: u64 = self.loads.iter().map(|(_, load)| u64::from(load.customers)).sum();
@@ -226,7 +299,13 @@ impl MachineLoads {
         (solved.rates.iter().sum(), solved.rates, solved.busy)
     }
 
-    fn solve(&self, processors: GateProcessors, colours: &[u64]) -> Option<Machine> {
+    /// `beside` are latencies of open loads beside closed ones.
+    fn solve(
+        &self,
+        processors: GateProcessors,
+        colours: &[u64],
+        beside: Option<Vec<f64>>,
+    ) -> Option<Machine> {
         let all: u32 = self.loads.iter().map(|(_, load)| load.customers).sum();
         if all == 0 {
             return None;
@@ -270,7 +349,10 @@ impl MachineLoads {
             let sum = sums.entry(colours[*number]).or_default();
             *sum = (sum.0 + f64::from(load.customers), sum.1 + rate);
         }
-        let times = self.loads.iter().map(|(number, _)| {
+        let times = self.loads.iter().enumerate().map(|(place, (number, _))| {
+            if let Some(beside) = &beside {
+                return (*number, alone * beside[place] / whole);
+            }
             let (customers, rate) = sums.get(&colours[*number]).copied().unwrap_or((1.0, 1.0));
             (*number, alone * customers / rate / whole)
         });

@@ -330,15 +330,18 @@ impl<'a> WayBuilder<'a, '_> {
         ports: &[(NodeId, u32)],
         targets: &[u32],
     ) -> Vec<PortPair> {
+        let member = |pair: &PortPair| ports.iter().position(|of| *of == (pair.adapter, pair.port));
         if team.mode == TeamMode::Failover || ports.is_empty() {
-            return ordered.to_vec();
+            // One member carries everything, of all disks the same.
+            let mut pairs = ordered.to_vec();
+            pairs.sort_by_key(member);
+            return pairs;
         }
         let host = self.hosts.get(team.host.as_str()).map_or(0, |(n, _)| *n);
         let distance = |pair: &PortPair| {
             let conversation = targets.iter().position(|port| *port == pair.target).unwrap_or(0);
-            let member = ports.iter().position(|port| *port == (pair.adapter, pair.port));
             let chosen = (host ^ conversation) % ports.len();
-            (member.unwrap_or(0) + ports.len() - chosen) % ports.len()
+            (member(pair).unwrap_or(0) + ports.len() - chosen) % ports.len()
         };
         let mut pairs: Vec<PortPair> = ordered
             .iter()

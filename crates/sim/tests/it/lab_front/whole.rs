@@ -95,10 +95,12 @@ fn writers_use_the_other_direction() {
     near("write", write, 826.5, 0.03);
 }
 
-/// Two 1GbE adapters as a team: one connection to one port of the array, two to two.
+/// Two 1GbE adapters as a team: one connection to one port of the array, two to two; for fail-over one link carries all disks.
 #[test]
 fn a_team_carries_each_conversation_over_one_link() {
-    for (ports, links) in [(1, 1.0), (2, 2.0)] {
+    let cases =
+        [(1, "static", 1.0), (2, "static", 2.0), (2, "failover", 1.0), (4, "failover", 1.0)];
+    for (ports, mode, links) in cases {
         let text = format!(
             r#"
 [[part]]
@@ -125,6 +127,7 @@ adapters = [{{ name = "nic{{0..1}}", part = "gigabit", ports = 1 }}]
 name = "team"
 host = "esx"
 members = ["esx.nic0", "esx.nic1"]
+mode = "{mode}"
 [[vm]]
 name = "vm{{1..4}}"
 host = "esx"
@@ -139,6 +142,6 @@ on = "vm*"
 measure = "1s"
 "#
         );
-        near(&format!("{ports} ports"), total(&carried(&text))[0], links * 118.66, 0.03);
+        near(&format!("{ports} ports, {mode}"), total(&carried(&text))[0], links * 118.66, 0.03);
     }
 }
