@@ -268,3 +268,26 @@ fn overload_is_told() {
         assert!((used - busy).abs() < 0.02, "{what}: {used}");
     }
 }
+
+/// A closed loop of one VM and an open one of another: both are answered at once, and the open one's rate is carried. How much
+/// the closed one gains by threads that the other keeps awake the estimate does not know, and says so.
+#[test]
+fn closed_and_open_loops_share_a_machine() {
+    for (depth, rate) in [(1, 1_000), (1, 20_000), (8, 1_000), (8, 20_000), (32, 100_000)] {
+        let work = format!(
+            "block = \"8KiB\"\ndepth = {depth}\n[workload.o]\nblock = \"8KiB\"\nrate = \"{rate} IOPS\""
+        );
+        let two = "load = [{ workload = \"w\", on = \"vm1\" }, { workload = \"o\", on = \"vm2\" }]";
+        let plant = built(text(2, "", &work, "").replace("workload = \"w\"\non = \"vm*\"", two));
+        let (iops, _) = simulated(&plant.network, 0.2);
+        let told = estimate(&plant);
+        let what = format!("a depth of {depth} beside {rate}");
+        assert!(
+            told.iops >= 0.6 * iops && told.iops <= 1.1 * iops,
+            "{what}: {} of {iops}",
+            told.iops
+        );
+        near(&what, told.issuers[1].flows[0].ops, f64::from(rate), 0.01);
+        assert!(told.left_out.iter().any(|of| of.contains("awake")), "{:?}", told.left_out);
+    }
+}
