@@ -154,6 +154,9 @@ pub(crate) fn advice(of: &FitParameter) -> &'static str {
         ("cpu_per_byte_uncached" | "cache", _) => {
             "measure large blocks with few outstanding, and with so many that no cache holds them"
         }
+        ("session_time_per_byte" | "session_time_per_packet", _) => {
+            "measure at two MTUs, each with two block sizes"
+        }
         (_, Dimension::PerByte) => {
             "measure at least two block sizes, with the larger one limited by the cost per byte rather than by a port"
         }

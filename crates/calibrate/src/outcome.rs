@@ -75,6 +75,9 @@ pub struct Fitted {
     pub matters: f64,
     /// Whether the runs only bound it on one side, beyond which it has no effect.
     pub one_sided: bool,
+    /// Figures that were left out because the runs do not tell them from this one, with their values: it is right, and so is its
+    /// interval, only if these are.
+    pub only_with: Vec<String>,
 }
 
 /// A figure that the runs do not determine.

@@ -428,15 +428,24 @@ fn figures(fitter: &Fitter, found: &SearchResult, drift: Option<Drift>) -> Vec<F
                 (None, None) => continue,
             },
         };
-        all.push(fitted(
-            parameter,
-            fit.at[j].exp(),
-            (ends.0.exp(), ends.1.exp()),
-            matters,
-            one_sided,
-        ));
+        let ends = (ends.0.exp(), ends.1.exp());
+        let of = fitted(parameter, fit.at[j].exp(), ends, matters, one_sided);
+        all.push(Fitted { only_with: only_with(fitter, found, j), ..of });
     }
     all
+}
+
+/// What was left out because the runs determine it only together with a figure.
+fn only_with(fitter: &Fitter, found: &SearchResult, j: usize) -> Vec<String> {
+    let with = found.undetermined.iter().filter(|(_, why)| match why {
+        Undetermined::Together(others) => others.contains(&j),
+        _ => false,
+    });
+    let shown = |(k, _): &(usize, Undetermined)| {
+        let of = &fitter.model.parameters[*k];
+        format!("{}.{} = {}", of.part, of.figure, of.shown(of.start))
+    };
+    with.map(shown).collect()
 }
 
 fn fitted(
@@ -465,6 +474,7 @@ fn fitted(
         before: parameter.given.as_ref().map(|given| given.value.clone()),
         matters,
         one_sided,
+        only_with: Vec::new(),
     }
 }
 

@@ -46,6 +46,9 @@ fn one_size_cannot_separate_costs_per_byte_and_io() {
         &["cpu_per_io"],
         &[("cpu_per_byte", "only together with cpu_per_io", "two block sizes")],
     );
+    // It says on what it rests: the figure that the runs do not tell from it.
+    let with = &found.figures[0].only_with;
+    assert!(with.len() == 1 && with[0].contains("cpu_per_byte = "), "{with:?}");
     // The fit finds the cost of an I/O of this size, less the per-byte cost that was assumed.
     let cost = found.figures[0].base + 4096.0 * 0.1e-9;
     let planted = 20e-6 + 4096.0 * 0.8e-9;

@@ -60,6 +60,13 @@ fn figures(all: &[Fitted]) -> Vec<String> {
         if of.one_sided {
             lines.push(format!("{:<width$}   (one end is known: beyond it, it shows no more)", ""));
         }
+        if !of.only_with.is_empty() {
+            let with = of.only_with.join(" and ");
+            lines.push(format!(
+                "{:<width$}   (only with {with}: the runs do not tell them apart)",
+                ""
+            ));
+        }
     }
     lines
 }
