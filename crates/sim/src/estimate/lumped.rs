@@ -133,14 +133,13 @@ pub struct ItemJoin {
     pub items: Range<usize>,
     /// How many disk I/Os they are together.
     pub parts: f64,
-    /// The share of the group's disks that they are on.
+    /// Of what comes to one of their disks, the share that comes to any other at the same moment, but for copies.
     pub overlap: f64,
     /// The means of the largest of so many normal values, in standard deviations, and of so many exponential ones, in
     /// means.
     pub largest: [f64; 2],
-    /// How many of them are of the same data, on disks that get the same, and the same for one of each.
+    /// How many of them are of the same data, on disks that get the same.
     pub copies: f64,
-    pub largest_apart: [f64; 2],
     /// The share of what the load does on these disks that both copies get.
     pub common: f64,
 }
@@ -235,31 +234,37 @@ impl ItemJoin {
             overlap: join.overlap,
             largest: largest_of(join.parts),
             copies: f64::from(join.copies),
-            largest_apart: largest_of((join.parts / join.copies).max(1)),
             common: 1.0,
         }
     }
 }
 
 impl LumpedLoad {
-    /// Finds how much of what is done on disks that get the same data both of them get.
-    fn share_copies(&mut self) {
-        let items = &self.items;
-        let on = |spot: usize| items.iter().filter(move |item| item.touches[0].spot == spot);
-        for join in self.classes.iter_mut().flat_map(|class| &mut class.joins) {
-            let Some(first) = items.get(join.items.start).filter(|_| join.copies > 1.0) else {
-                continue;
+    /// Finds how much of what comes to the disks of each join comes to others of them at the same moment.
+    fn share_arrivals(&mut self) {
+        let mut met: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
+        for item in self.items.iter().filter(|item| item.kind == ItemKind::Service) {
+            met.entry(item.touches[0].spot).or_default()[0] += item.visits;
+        }
+        let joins = || self.classes.iter().flat_map(|class| &class.joins);
+        for join in joins() {
+            let disks = join.parts / join.overlap;
+            let elsewhere = match disks > join.copies {
+                true => (join.parts - join.copies) / (disks - join.copies),
+                false => 0.0,
             };
-            let own: f64 = items[join.items.clone()].iter().map(|item| item.visits).sum();
-            let all: f64 = items[join.items.clone()]
-                .iter()
-                .map(|item| item.touches[0].spot)
-                .collect::<BTreeSet<usize>>()
-                .into_iter()
-                .flat_map(on)
-                .map(|item| item.visits)
-                .sum();
-            join.common = if first.visits > 0.0 { (own / all).min(1.0) } else { 1.0 };
+            for item in &self.items[join.items.clone()] {
+                let of = met.entry(item.touches[0].spot).or_default();
+                of[1] += item.visits * (join.copies - 1.0);
+                of[2] += item.visits * elsewhere;
+            }
+        }
+        for join in self.classes.iter_mut().flat_map(|class| &mut class.joins) {
+            let items = &self.items[join.items.clone()];
+            let spots: BTreeSet<usize> = items.iter().map(|item| item.touches[0].spot).collect();
+            let sum = |of: usize| spots.iter().map(|spot| met[spot][of]).sum::<f64>();
+            let share = |of: usize| if sum(0) > 0.0 { (sum(of) / sum(0)).min(1.0) } else { 0.0 };
+            (join.common, join.overlap) = (share(1), share(2));
         }
     }
 }
@@ -476,7 +481,7 @@ impl<'a> LumpedBuilder<'a> {
             this.items.end = built.items.len();
             built.classes.push(this);
         }
-        built.share_copies();
+        built.share_arrivals();
         self.out.loads.push(built);
     }
 

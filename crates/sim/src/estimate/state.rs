@@ -134,23 +134,17 @@ fn weigh(load: &LumpedLoad, stays: &[f64], copies: CopyEnd, weights: &mut [f64])
 /// The time of the last of an I/O's disk I/Os, as a share of their sum, where each takes `stay` on average.
 ///
 /// Its distribution is taken for a normal one where times vary little and for an exponential one where they vary as much,
-/// in proportion between. Waits vary like exponential times; but where an I/O is on all disks, all of its disk I/Os wait
-/// for the same others, and only their services differ.
-///
-/// Copies of the same data come to disks that get the same, and keep the same pace as far as services do not vary.
+/// in proportion between. Waits vary like exponential times; but where I/Os are on several disks, their disk I/Os wait for
+/// the same others, and only the services differ.
 fn last_of(join: &ItemJoin, time: f64, scv: f64, stay: f64) -> f64 {
-    const KEEPS: f64 = 0.003;
     if join.parts <= 1.0 || stay <= 0.0 {
         return 1.0;
     }
-    let longer = |largest: [f64; 2]| longer(join.overlap, largest, (time, scv), stay);
-    let apart = longer(join.largest);
-    let together = match join.copies > 1.0 {
-        true => KEEPS / (KEEPS + scv) * join.common * join.common,
-        false => 0.0,
-    };
-    let one = if join.parts > join.copies { longer(join.largest_apart) } else { 1.0 };
-    (apart + together * (one - apart)) / join.parts
+    // Of the others a copy meets its own twin with all that is written, and any other disk as often as both are used at once.
+    let twins = join.copies - 1.0;
+    let others = join.parts - join.copies;
+    let overlap = (twins * join.common + others * join.overlap) / (twins + others);
+    longer(overlap, join.largest, (time, scv), stay) / join.parts
 }
 
 /// By how much longer the last of several takes than one.
@@ -161,9 +155,12 @@ fn longer(
     stay: f64,
 ) -> f64 {
     let waits = (stay - time).max(0.0);
+    // Queues vary with arrivals and with services, in proportion to what each varies (their diffusion approximation: Harrison
+    // 1973). Only the arrivals are the same at several disks, so that waits have so much of their variance in common.
+    let common = overlap / (1.0 + scv);
     // Pollaczek and Khinchine: the third moment of a service is taken between that of a constant and an exponential one.
     let varied = waits * waits + waits * time * (1.0 + 2.0 * scv.min(1.0)) * 2.0 / 3.0;
-    let variance = time * time * scv + varied * (1.0 - overlap).max(0.0);
+    let variance = time * time * scv + varied * (1.0 - common).max(0.0);
     let varies = (variance.sqrt() / stay).min(1.0);
     let more = normal + (exponential - 1.0 - normal) * varies;
     1.0 + varies * more

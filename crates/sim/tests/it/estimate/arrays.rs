@@ -1,0 +1,171 @@
+//! The estimator against the event engine, on labs with an array: RAID groups, caches and paths.
+
+use sim::Ps;
+use sim::engine::Simulation;
+use sim::estimate::estimate;
+use sim::lab::compile;
+use sim::plant::Plant;
+
+/// Disks that serve in turn, and disks that reorder; hosts and paths that do not limit.
+const PARTS: &str = r#"
+[scenario]
+title = "An array"
+[[part]]
+name = "box"
+kind = "array"
+figures = [
+  { name = "latency", value = "1 us", source = "t", kind = "assumed" },
+  { name = "port_rate", value = "64gfc", source = "t", kind = "assumed" },
+  { name = "controllers", value = "1", source = "t", kind = "assumed" },
+  { name = "controller_time_per_io", value = "1 us", source = "t", kind = "assumed" },
+  CACHE
+]
+[[part]]
+name = "plain"
+kind = "disk"
+figures = [
+  { name = "seek_mean", value = "4 ms", source = "t", kind = "assumed" },
+  { name = "rotation_half", value = "2 ms", source = "t", kind = "assumed" },
+  { name = "rate_outer", value = "200 MB/s", source = "t", kind = "assumed" },
+  { name = "rate_inner", value = "100 MB/s", source = "t", kind = "assumed" },
+  { name = "size", value = "450 GB", source = "t", kind = "assumed" },
+  { name = "queue", value = "1", source = "t", kind = "assumed" },
+]
+[[part]]
+name = "sorts"
+like = "plain"
+figures = [{ name = "queue", value = "32", source = "t", kind = "assumed" }]
+[[part]]
+name = "vscsi"
+kind = "virtual-scsi"
+figures = [
+  { name = "disk_queue", value = "4096", source = "t", kind = "assumed" },
+  { name = "adapter_queue", value = "4096", source = "t", kind = "assumed" },
+  { name = "cpu_per_io", value = "1 us", source = "t", kind = "assumed" },
+]
+[[part]]
+name = "fast"
+kind = "hba"
+figures = [
+  { name = "port_rate", value = "64gfc", source = "t", kind = "assumed" },
+  { name = "lun_queue", value = "4096", source = "t", kind = "assumed" },
+]
+[[part]]
+name = "hyp"
+kind = "hypervisor"
+figures = [
+  { name = "cpu_per_io", value = "1 us", source = "t", kind = "assumed" },
+  { name = "io_cores", value = "16", source = "t", kind = "assumed" },
+]
+[[array]]
+name = "a"
+part = "box"
+[[switch]]
+name = "fabric"
+part = "sanbox-5802v"
+[[host]]
+name = "esx"
+hypervisor = "hyp"
+adapters = [{ name = "hba", part = "fast" }]
+"#;
+
+/// A lab whose VMs are on one volume.
+#[derive(Default)]
+struct Bench<'a> {
+    /// Keys of the volume, after a size of 100 GB unless they give one.
+    volume: &'a str,
+    /// The cache of the array, if it has one.
+    cache: &'a str,
+    /// VMs, each with the load.
+    vms: usize,
+    work: &'a str,
+    /// Simulated seconds before and while it is measured.
+    span: (u64, u64),
+}
+
+/// Mean seconds from due to end.
+struct Seen {
+    latency: f64,
+}
+
+impl Bench<'_> {
+    fn plant(&self) -> Plant {
+        let cache = match self.cache {
+            "" => String::new(),
+            size => format!(
+                "{{ name = \"cache\", value = \"{size}\", source = \"t\", kind = \"assumed\" }},\n  \
+                 {{ name = \"cache_hit_time\", value = \"10 us\", source = \"t\", kind = \"assumed\" }},"
+            ),
+        };
+        let size = if self.volume.contains("size = ") { "" } else { "size = \"100 GB\"\n" };
+        let text = format!(
+            "{}[[volume]]\nname = \"v\"\narray = \"a\"\n{size}{}\n[[vm]]\nname = \"vm{{1..{}}}\"\nhost = \"esx\"\n\
+             vcpus = 8\nscsi = [\"vscsi\"]\ndisks = [{{ lun = \"a/v\" }}]\n[workload.w]\n{}\n[plan]\nworkload = \"w\"\n\
+             on = \"vm*\"\nmeasure = \"1s\"\n",
+            PARTS.replace("CACHE", &cache),
+            self.volume,
+            self.vms.max(1),
+            self.work
+        );
+        let source = scenario::Source { text, ..scenario::Source::default() };
+        let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
+        compile(&scenario, &topology, &scenario.steps()[0])
+            .unwrap_or_else(|wrong| panic!("{wrong}"))
+    }
+
+    /// Estimated, then simulated.
+    fn both(&self) -> [Seen; 2] {
+        let plant = self.plant();
+        let found = estimate(&plant);
+        let (mut ops, mut time) = (0.0, 0.0);
+        for issuer in &found.issuers {
+            let of: f64 = issuer.flows.iter().map(|flow| flow.ops).sum();
+            ops += of;
+            time += of * issuer.response.unwrap_or(issuer.service);
+        }
+        let mut simulation = Simulation::new(&plant.network, 5).expect("a simulation");
+        let (warmup, measured) = self.span;
+        simulation.run_until(Ps::secs(warmup)).expect("no halt");
+        let before = simulation.snapshot();
+        simulation.run_until(Ps::secs(warmup + measured)).expect("no halt");
+        let counts = simulation.snapshot().since(&before);
+        let ended = counts.classes.iter().map(|class| class.tally.departures).sum::<u64>() as f64;
+        let responded: u128 = counts.classes.iter().map(|class| class.responded).sum();
+        let latency = responded as f64 * 1e-12 / ended;
+        let simulated = Seen { latency };
+        [Seen { latency: time / ops }, simulated]
+    }
+
+    /// The mean time of an open load is within a share of what is simulated.
+    #[track_caller]
+    fn takes(&self, within: f64) {
+        let [ours, truth] = self.both();
+        let off = ours.latency / truth.latency - 1.0;
+        let text = format!(
+            "{} {}: {:.3} ms of {:.3}, {:+.1}%",
+            self.volume,
+            self.work,
+            ours.latency * 1e3,
+            truth.latency * 1e3,
+            off * 100.0
+        );
+        println!("{text}");
+        assert!(off.abs() <= within, "{text}");
+    }
+}
+
+/// Open loads whose reads need all disks of a group: queues that get the same arrivals differ as far as services do.
+#[test]
+fn open_reads_of_whole_stripes_wait_for_the_longest_queue() {
+    for (disks, rate) in [(2, 142), (4, 121), (8, 79), (8, 121), (8, 142), (16, 134)] {
+        let volume = format!("media = \"plain\"\nraid = \"raid-0\"\ndisks = {disks}");
+        let block = 64 * disks;
+        let work = format!(
+            "block = \"{block}KiB\"\nalign = \"{block}KiB\"\nread = 100\nrandom = 100\nrate = \"{rate} IOPS\"\n\
+             arrivals = \"poisson\"\nlimit = 4096"
+        );
+        let bench = Bench { volume: &volume, work: &work, span: (20, 4000), ..Bench::default() };
+        bench.takes(0.06);
+    }
+}
