@@ -169,3 +169,24 @@ fn open_reads_of_whole_stripes_wait_for_the_longest_queue() {
         bench.takes(0.06);
     }
 }
+
+/// Mirrors of disks that reorder: the longer a queue, the faster it is served, and a write waits for the longer of two.
+#[test]
+fn open_loads_on_disks_that_reorder() {
+    for (volume, block, read, rate, within) in [
+        ("raid = \"none\"\ndisks = 1", 4, 100, 150, 0.03),
+        ("raid = \"none\"\ndisks = 1", 4, 100, 300, 0.05),
+        ("raid = \"raid-0\"\ndisks = 4", 64, 100, 240, 0.03),
+        ("raid = \"raid-0\"\ndisks = 8", 4, 100, 2000, 0.03),
+        ("raid = \"raid-10\"\ndisks = 8", 4, 70, 1300, 0.08),
+        ("raid = \"raid-10\"\ndisks = 8", 4, 0, 1000, 0.1),
+    ] {
+        let volume = format!("media = \"sorts\"\n{volume}");
+        let work = format!(
+            "block = \"{block}KiB\"\nread = {read}\nrandom = 100\nrate = \"{rate} IOPS\"\narrivals = \"poisson\"\n\
+             limit = 4096"
+        );
+        let bench = Bench { volume: &volume, work: &work, span: (20, 2000), ..Bench::default() };
+        bench.takes(within);
+    }
+}
