@@ -83,8 +83,9 @@ struct Bench<'a> {
     span: (u64, u64),
 }
 
-/// Mean seconds from due to end.
+/// I/Os a second and mean seconds from due to end.
 struct Seen {
+    iops: f64,
     latency: f64,
 }
 
@@ -133,8 +134,8 @@ impl Bench<'_> {
         let ended = counts.classes.iter().map(|class| class.tally.departures).sum::<u64>() as f64;
         let responded: u128 = counts.classes.iter().map(|class| class.responded).sum();
         let latency = responded as f64 * 1e-12 / ended;
-        let simulated = Seen { latency };
-        [Seen { latency: time / ops }, simulated]
+        let simulated = Seen { iops: ended / measured as f64, latency };
+        [Seen { iops: found.iops, latency: time / ops }, simulated]
     }
 
     /// The mean time of an open load is within a share of what is simulated.
@@ -148,6 +149,22 @@ impl Bench<'_> {
             self.work,
             ours.latency * 1e3,
             truth.latency * 1e3,
+            off * 100.0
+        );
+        println!("{text}");
+        assert!(off.abs() <= within, "{text}");
+    }
+
+    /// A closed load does as many I/Os a second as are simulated, within a share.
+    #[track_caller]
+    fn carries(&self, within: f64) {
+        let [ours, truth] = self.both();
+        let off = ours.iops / truth.iops - 1.0;
+        let (found, expected) = (ours.iops, truth.iops);
+        let text = format!(
+            "{} {}: {found:.1} of {expected:.1} a second, {:+.1}%",
+            self.volume,
+            self.work,
             off * 100.0
         );
         println!("{text}");
@@ -188,5 +205,23 @@ fn open_loads_on_disks_that_reorder() {
         );
         let bench = Bench { volume: &volume, work: &work, span: (20, 2000), ..Bench::default() };
         bench.takes(within);
+    }
+}
+
+/// As many outstanding as there are disks, and some more.
+#[test]
+fn closed_loads_on_disks_that_reorder() {
+    for (raid, disks, read, depth) in [
+        ("raid-0", 4, 100, 8),
+        ("raid-0", 8, 100, 16),
+        ("raid-0", 8, 100, 64),
+        ("raid-10", 4, 70, 8),
+        ("raid-10", 8, 0, 8),
+        ("raid-10", 8, 50, 32),
+    ] {
+        let volume = format!("media = \"sorts\"\nraid = \"{raid}\"\ndisks = {disks}");
+        let work = format!("block = \"4KiB\"\nread = {read}\nrandom = 100\ndepth = {depth}");
+        let bench = Bench { volume: &volume, work: &work, span: (20, 1000), ..Bench::default() };
+        bench.carries(0.08);
     }
 }
