@@ -225,3 +225,18 @@ fn closed_loads_on_disks_that_reorder() {
         bench.carries(0.08);
     }
 }
+
+/// What fits into the room of a write cache is written over and over at its speed, also by so few that their waits do not fill
+/// it; of what does not fit the disks limit.
+#[test]
+fn one_write_at_a_time_fills_a_cache() {
+    for (set, read, seconds) in [("100 MB", 0, 12), ("100 MB", 50, 12), ("2 GB", 0, 30)] {
+        let work = format!(
+            "block = \"4KiB\"\nread = {read}\nrandom = 100\ndepth = 1\nworking_set = \"{set}\""
+        );
+        let volume = "media = \"sorts\"\nraid = \"raid-0\"\ndisks = 8";
+        let span = (seconds, seconds / 3);
+        let bench = Bench { volume, cache: "200 MB", work: &work, span, ..Bench::default() };
+        bench.carries(0.05);
+    }
+}
