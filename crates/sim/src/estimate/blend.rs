@@ -259,7 +259,7 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
             // Sharing lets no I/O wait behind a long one.
             SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
             // What waits at one server is work: that the loads' times differ is in it already.
-            SiteKind::Queue(servers) if servers <= 1.0 && of.means > 0.0 => {
+            _ if lumped.spots[spot].kind.is_one_server() && of.means > 0.0 => {
                 let even = of.first * of.first / of.all / of.means;
                 let share = (of.second / of.means + (arrives - 1.0) * even) / 2.0;
                 share.clamp(0.0, VARIABLE_MOST) * of.evenly(busy)
@@ -269,11 +269,7 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
                 sorting_share(lumped, sums, spot, 2.0 * share).unwrap_or(share)
             }
         };
-        let servers = match lumped.spots[spot].kind {
-            SiteKind::Queue(servers) => servers,
-            _ => 1.0,
-        };
-        share * of.returning(servers, busy)
+        share * of.returning(lumped.spots[spot].kind.queue_servers(), busy)
     };
     let closed = |spot: usize| match lumped.spots[spot].kind {
         SiteKind::Queue(servers) if servers > 1.0 => share(spot),
@@ -288,15 +284,34 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
     (spots().map(share).collect(), spots().map(closed).collect())
 }
 
+impl SiteKind {
+    /// Whether it is a queue of one server: also one that could sort and gains nothing.
+    fn is_one_server(&self) -> bool {
+        match self {
+            SiteKind::Queue(servers) => *servers <= 1.0,
+            SiteKind::Sorted(speeds) => speeds.iter().all(|speed| *speed <= 1.0),
+            _ => false,
+        }
+    }
+
+    /// The servers of a plain queue; of others one.
+    fn queue_servers(&self) -> f64 {
+        match self {
+            SiteKind::Queue(servers) => *servers,
+            _ => 1.0,
+        }
+    }
+}
+
 /// The wait before a queue that sorts, as a share of that with exponential times, where the variability of arrivals and of
 /// services is `varies` together. A shorter queue leaves less to choose from, so that it is not in proportion to that.
 fn sorting_share(lumped: &Lumped, sums: &SiteSums, spot: usize, varies: f64) -> Option<f64> {
     let SiteKind::Sorted(speeds) = &lumped.spots[spot].kind else { return None };
     let served = sums.busy[spot];
     let random = sums.present[spot] - served;
-    // Of several servers, or with nothing to choose, what is known of queues in general holds.
+    // Of several servers what is known of queues in general holds.
     let [one, two, ..] = speeds.as_slice() else { return None };
-    if two > one || speeds.last() <= Some(one) || random <= LITTLE * served {
+    if two > one || random <= LITTLE * served {
         return None;
     }
     // Of those speeds each is that of a choice among one fewer than are present.

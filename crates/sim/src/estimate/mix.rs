@@ -4,7 +4,7 @@
 use super::bursts::Bursts;
 use crate::model::{Load, Operations, Source};
 use std::sync::Arc;
-use workload::{Arrivals, Dir, Durability, Process, Row, Spec, WorkloadKind};
+use workload::{Arrivals, Dir, Durability, Placement, Process, Row, Spec, WorkloadKind};
 
 const NS: f64 = 1e-9;
 
@@ -22,6 +22,8 @@ pub struct LoadMix {
     pub bursts: Option<Bursts>,
     /// Arrivals a second, for an open load.
     pub rate: Option<f64>,
+    /// How many such loads there are whose arrivals come evenly one after the other's; 1 where they know nothing of each other.
+    pub in_turn: f64,
     /// One entry per class.
     pub parts: Vec<ClassMix>,
     /// The sizes of each class's I/Os.
@@ -71,6 +73,7 @@ pub fn mix(load: &Load) -> LoadMix {
             scv: think.scv(),
             bursts: None,
             rate: None,
+            in_turn: 1.0,
             parts: constant(shares),
             sizes: sizes(),
         },
@@ -80,15 +83,22 @@ pub fn mix(load: &Load) -> LoadMix {
             scv: gap.scv(),
             bursts: None,
             rate: Some(1.0 / (gap.mean() * 1e-12).max(1e-12)),
+            in_turn: 1.0,
             parts: constant(shares),
             sizes: sizes(),
         },
-        Source::Operations(of) => operations(&of.spec, of.place.targets.len()),
+        Source::Operations(of) => operations(&of.spec, &of.place),
     }
 }
 
-/// Computes the averages of a worker on `targets` targets.
-fn operations(spec: &Spec, targets: usize) -> LoadMix {
+/// Computes the averages of a worker.
+fn operations(spec: &Spec, place: &Placement) -> LoadMix {
+    let targets = place.targets.len();
+    // Each begins at its part of the first gap.
+    let in_turn = match spec.arrivals {
+        Arrivals::Open { process: Process::Fixed { .. }, .. } => f64::from(place.sharers.max(1)),
+        _ => 1.0,
+    };
     let (pause, sides) = sides(&spec.kind);
     let (think, scv, rate) = match spec.arrivals {
         Arrivals::Closed { think, .. } => (think.0 as f64 * NS, 0.0, None),
@@ -122,6 +132,7 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
         scv,
         bursts: Bursts::of(spec),
         rate,
+        in_turn,
         parts: parts.collect(),
         sizes: (0..targets).flat_map(|_| kinds.iter().map(of_kind)).collect(),
     }

@@ -240,3 +240,19 @@ fn one_write_at_a_time_fills_a_cache() {
         bench.carries(0.05);
     }
 }
+
+/// Several VMs whose clocks give an I/O each in turn: together they are as even as one.
+#[test]
+fn clocks_in_turn_are_one() {
+    for (vms, media, rate) in
+        [(3, "sorts", 16), (3, "plain", 40), (8, "plain", 15), (5, "plain", 31)]
+    {
+        let volume = format!("media = \"{media}\"\nraid = \"none\"\ndisks = 1");
+        let work = format!(
+            "block = \"4KiB\"\nread = 100\nrandom = 100\nrate = \"{rate} IOPS\"\narrivals = \"fixed\""
+        );
+        let bench =
+            Bench { volume: &volume, vms, work: &work, span: (20, 2000), ..Bench::default() };
+        bench.takes(0.1);
+    }
+}
