@@ -4,7 +4,10 @@
 use super::bursts::Bursts;
 use crate::model::{Load, Operations, Source};
 use std::sync::Arc;
-use workload::{Arrivals, Dir, Durability, Placement, Process, Row, Spec, WorkloadKind};
+use workload::{
+    Arrivals, Dir, Durability, Extent, Placement, Process, Regions, Row, Spec, WorkingSet,
+    WorkloadKind,
+};
 
 const NS: f64 = 1e-9;
 
@@ -39,7 +42,12 @@ pub struct SizeShare {
     pub align: u32,
     /// Share of the class.
     pub share: f64,
+    /// The bytes of the target that their addresses are among.
+    pub region: (u64, u64),
 }
+
+/// Any address.
+const ANYWHERE: (u64, u64) = (0, u64::MAX);
 
 /// The averages of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,8 +71,9 @@ pub fn mix(load: &Load) -> LoadMix {
         });
         parts.collect()
     };
-    let one =
-        |bytes| -> Arc<[SizeShare]> { [SizeShare { bytes, align: bytes, share: 1.0 }].into() };
+    let one = |bytes| -> Arc<[SizeShare]> {
+        [SizeShare { bytes, align: bytes, share: 1.0, region: ANYWHERE }].into()
+    };
     let sizes = || load.classes.iter().map(|class| one(class.bytes)).collect();
     match &load.source {
         Source::Closed { customers, think, shares } => LoadMix {
@@ -114,12 +123,17 @@ fn operations(spec: &Spec, place: &Placement) -> LoadMix {
         },
     };
     let kinds = Operations::kinds(spec);
-    let of_dir = [sizes(&spec.kind, 0), sizes(&spec.kind, 1)];
-    let none: Arc<[SizeShare]> = [SizeShare { bytes: 0, align: 0, share: 1.0 }].into();
-    let of_kind = |(dir, _): &(Dir, bool)| match dir {
-        Dir::Read => of_dir[0].clone(),
-        Dir::Write => of_dir[1].clone(),
-        _ => none.clone(),
+    let none: Arc<[SizeShare]> =
+        [SizeShare { bytes: 0, align: 0, share: 1.0, region: ANYWHERE }].into();
+    let of_target = |extent: &Extent| -> Vec<Arc<[SizeShare]>> {
+        let region = region(spec, place, extent);
+        let of_dir = [0, 1].map(|dir| sizes(&spec.kind, dir, region));
+        let of_kind = |(dir, _): &(Dir, bool)| match dir {
+            Dir::Read => of_dir[0].clone(),
+            Dir::Write => of_dir[1].clone(),
+            _ => none.clone(),
+        };
+        kinds.iter().map(of_kind).collect()
     };
     let shares = shares(spec, kinds, &sides);
     let count = targets.max(1) as f64;
@@ -134,7 +148,7 @@ fn operations(spec: &Spec, place: &Placement) -> LoadMix {
         rate,
         in_turn,
         parts: parts.collect(),
-        sizes: (0..targets).flat_map(|_| kinds.iter().map(of_kind)).collect(),
+        sizes: place.targets.iter().flat_map(of_target).collect(),
     }
 }
 
@@ -166,8 +180,24 @@ fn shares(spec: &Spec, kinds: &[(Dir, bool)], sides: &[ClassMix; 2]) -> Vec<Clas
     kinds.iter().map(share).collect()
 }
 
+/// The bytes of a target that a worker's addresses are among.
+fn region(spec: &Spec, place: &Placement, extent: &Extent) -> (u64, u64) {
+    let all = match spec.working_set {
+        None => extent.size,
+        Some(WorkingSet::Bytes(bytes)) => bytes.min(extent.size),
+        Some(WorkingSet::Percent(percent)) => (extent.size as f64 * percent / 100.0) as u64,
+    };
+    match spec.regions {
+        Regions::Shared => (0, all),
+        Regions::Own => {
+            let each = all / u64::from(place.sharers.max(1));
+            (each * u64::from(place.sharer), each * u64::from(place.sharer + 1))
+        }
+    }
+}
+
 /// The sizes of the reads (0) or the writes (1) of an operation.
-fn sizes(kind: &WorkloadKind, dir: usize) -> Arc<[SizeShare]> {
+fn sizes(kind: &WorkloadKind, dir: usize, region: (u64, u64)) -> Arc<[SizeShare]> {
     let mut all: Vec<SizeShare> = match kind {
         WorkloadKind::Access(access) => {
             let ladder: Option<Vec<u32>> = access.ladder.map(|ladder| ladder.sizes().collect());
@@ -179,12 +209,13 @@ fn sizes(kind: &WorkloadKind, dir: usize) -> Arc<[SizeShare]> {
                     bytes,
                     align: if align == 0 { bytes } else { align },
                     share,
+                    region,
                 })
             };
             access.rows.iter().flat_map(of_row).filter(|size| size.share > 0.0).collect()
         }
         WorkloadKind::Transaction(of) => {
-            vec![SizeShare { bytes: of.page, align: of.page, share: 1.0 }]
+            vec![SizeShare { bytes: of.page, align: of.page, share: 1.0, region }]
         }
     };
     let sum: f64 = all.iter().map(|size| size.share).sum();

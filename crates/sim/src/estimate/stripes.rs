@@ -34,7 +34,7 @@ pub struct RaidRound {
 }
 
 /// What makes visits alike: the group's layout, what is done there, and the sizes.
-type Alike = ([u64; 6], Vec<(u32, u32, u64)>);
+type Alike = ([u64; 6], Vec<(u32, u32, u64, (u64, u64))>);
 
 /// Averages of visits, each computed once: many paths lead to the same disks, and many groups are alike.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,10 @@ impl Stripes {
         let (disks, width) = (u64::from(group.disks), u64::from(group.width));
         let kind = [group.raid as u64, *access as u64, *choice as u64];
         let layout = [disks, width, group.unit, kind[0], kind[1], kind[2]];
-        let of_size = |size: &SizeShare| (size.bytes, size.align, size.share.to_bits());
+        let of_size = |size: &SizeShare| {
+            let region = within(group, size).unwrap_or_default();
+            (size.bytes, size.align, size.share.to_bits(), region)
+        };
         let key = (layout, sizes.iter().map(of_size).collect());
         let mut known = self.0.borrow_mut();
         Rc::clone(known.entry(key).or_insert_with(|| Rc::new(averages(visit, sizes))))
@@ -61,7 +64,10 @@ fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
     let mut found: BTreeMap<(bool, u32), (f64, f64)> = BTreeMap::new();
     let mut shares = vec![0.0; group.disks as usize];
     for size in sizes {
-        let phases: Vec<u64> = places(group, u64::from(size.align));
+        let phases: Vec<u64> = match within(group, size) {
+            Some(region) => places_within(region, size),
+            None => places(group, u64::from(size.align)),
+        };
         let share = size.share / phases.len() as f64;
         for offset in phases {
             let mut add = |before| {
@@ -100,6 +106,20 @@ fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
         }
     }
     RaidAverages { rounds, shares: if fixed { uneven(&shares) } else { Vec::new() } }
+}
+
+/// The region of I/Os that touch a part of the only stripe: of disks that follow one another the last is used in part.
+fn within(group: &RaidGroup, size: &SizeShare) -> Option<(u64, u64)> {
+    let (from, to) = size.region;
+    (to < group.stripe() && to > from + u64::from(size.bytes)).then_some((from, to))
+}
+
+/// Offsets of I/Os that are anywhere in a region.
+fn places_within((from, to): (u64, u64), size: &SizeShare) -> Vec<u64> {
+    const MANY: u64 = 512;
+    let (all, align) = (to - from - u64::from(size.bytes), u64::from(size.align.max(1)));
+    let at = |place: u64| (from + all / MANY * place + all / MANY / 2) / align * align;
+    (0..MANY).map(at).collect()
 }
 
 /// Offsets within a stripe of I/Os aligned like this: all of them, or as many of each unit, so that no disk seems to have more

@@ -256,3 +256,14 @@ fn clocks_in_turn_are_one() {
         bench.takes(0.1);
     }
 }
+
+/// Disks that follow one another: the last, which the working set needs in part, has less to do.
+#[test]
+fn the_last_of_several_disks_in_a_row_is_used_in_part() {
+    for (size, depth) in [(500, 4), (500, 64), (675, 16), (1500, 16)] {
+        let volume = format!("media = \"plain\"\nraid = \"none\"\ndisks = 4\nsize = \"{size} GB\"");
+        let work = format!("block = \"4KiB\"\nread = 100\nrandom = 100\ndepth = {depth}");
+        let bench = Bench { volume: &volume, work: &work, span: (20, 1000), ..Bench::default() };
+        bench.carries(0.05);
+    }
+}
