@@ -255,6 +255,7 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
         }
         let busy = sums.utilization(lumped, spot).min(1.0);
         let arrives = of.arrives(busy).clamp(0.0, VARIABLE_MOST);
+        let returning = of.returning(lumped.spots[spot].kind.queue_servers(), busy);
         let share = match lumped.spots[spot].kind {
             // Sharing lets no I/O wait behind a long one.
             SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
@@ -265,11 +266,12 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
                 share.clamp(0.0, VARIABLE_MOST) * of.evenly(busy)
             }
             _ => {
-                let share = (arrives + served[spot].clamp(0.0, VARIABLE_MOST)) / 2.0;
-                sorting_share(lumped, sums, spot, 2.0 * share).unwrap_or(share)
+                let varies = arrives + served[spot].clamp(0.0, VARIABLE_MOST);
+                let sorted = sorting_share(lumped, sums, spot, varies * returning);
+                return sorted.unwrap_or(varies / 2.0 * returning);
             }
         };
-        share * of.returning(lumped.spots[spot].kind.queue_servers(), busy)
+        share * returning
     };
     let closed = |spot: usize| match lumped.spots[spot].kind {
         SiteKind::Queue(servers) if servers > 1.0 => share(spot),

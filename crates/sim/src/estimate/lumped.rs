@@ -5,7 +5,7 @@ use super::arms::{self, EqualArms};
 use super::gated::{Machines, machines};
 use super::mix::{self, LoadMix};
 use super::sites::Sites;
-use super::state::largest_of;
+use super::state::{QueueGain, largest_of};
 use super::symmetry::{Colouring, alike};
 use super::walk::{Averages, FlatRoute, LegJoin, LegKind, walk};
 use crate::model::{Network, Station};
@@ -142,6 +142,8 @@ pub struct ItemJoin {
     pub copies: f64,
     /// The share of what the load does on these disks that both copies get.
     pub common: f64,
+    /// How their disks gain by their queues.
+    pub gain: QueueGain,
 }
 
 /// Something that takes time.
@@ -231,32 +233,28 @@ impl ItemJoin {
         ItemJoin {
             items: starts[join.legs.start]..starts[join.legs.end],
             parts: f64::from(join.parts),
-            overlap: join.overlap,
+            overlap: join.together,
             largest: largest_of(join.parts),
             copies: f64::from(join.copies),
             common: 1.0,
+            gain: QueueGain::default(),
         }
     }
 }
 
 impl LumpedLoad {
     /// Finds how much of what comes to the disks of each join comes to others of them at the same moment.
-    fn share_arrivals(&mut self) {
+    fn share_arrivals(&mut self, here: &[LumpedSite]) {
         let mut met: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
         for item in self.items.iter().filter(|item| item.kind == ItemKind::Service) {
             met.entry(item.touches[0].spot).or_default()[0] += item.visits;
         }
         let joins = || self.classes.iter().flat_map(|class| &class.joins);
         for join in joins() {
-            let disks = join.parts / join.overlap;
-            let elsewhere = match disks > join.copies {
-                true => (join.parts - join.copies) / (disks - join.copies),
-                false => 0.0,
-            };
             for item in &self.items[join.items.clone()] {
                 let of = met.entry(item.touches[0].spot).or_default();
                 of[1] += item.visits * (join.copies - 1.0);
-                of[2] += item.visits * elsewhere;
+                of[2] += item.visits * join.overlap;
             }
         }
         for join in self.classes.iter_mut().flat_map(|class| &mut class.joins) {
@@ -265,6 +263,10 @@ impl LumpedLoad {
             let sum = |of: usize| spots.iter().map(|spot| met[spot][of]).sum::<f64>();
             let share = |of: usize| if sum(0) > 0.0 { (sum(of) / sum(0)).min(1.0) } else { 0.0 };
             (join.common, join.overlap) = (share(1), share(2));
+            join.gain = items
+                .first()
+                .map(|of| QueueGain::of(&here[of.touches[0].spot].kind))
+                .unwrap_or_default();
         }
     }
 }
@@ -481,7 +483,7 @@ impl<'a> LumpedBuilder<'a> {
             this.items.end = built.items.len();
             built.classes.push(this);
         }
-        built.share_arrivals();
+        built.share_arrivals(&self.out.spots);
         self.out.loads.push(built);
     }
 

@@ -208,6 +208,28 @@ fn open_loads_on_disks_that_reorder() {
     }
 }
 
+/// Where several parts of an I/O meet queues that sort, these vary less than others do, and disks that are always used together
+/// have queues that are long together.
+#[test]
+fn open_loads_on_several_disks_that_reorder() {
+    for (raid, disks, block, read, rate) in [
+        ("raid-0", 8, 512, 100, 150),
+        ("raid-0", 8, 512, 100, 210),
+        ("raid-0", 8, 256, 100, 250),
+        ("raid-5", 8, 4, 50, 500),
+        ("raid-5", 8, 4, 50, 700),
+        ("raid-10", 8, 4, 0, 1300),
+    ] {
+        let volume = format!("media = \"sorts\"\nraid = \"{raid}\"\ndisks = {disks}");
+        let work = format!(
+            "block = \"{block}KiB\"\nalign = \"{block}KiB\"\nread = {read}\nrandom = 100\nrate = \"{rate} IOPS\"\n\
+             arrivals = \"poisson\"\nlimit = 4096"
+        );
+        let bench = Bench { volume: &volume, work: &work, span: (20, 1000), ..Bench::default() };
+        bench.takes(0.09);
+    }
+}
+
 /// As many outstanding as there are disks, and some more.
 #[test]
 fn closed_loads_on_disks_that_reorder() {
