@@ -119,8 +119,15 @@ struct Meetings {
     /// Disks that a mirrored write is on for each that holds data, and copies that a read chooses among.
     copies: u32,
     choices: f64,
-    /// Of I/Os at fixed places, by round and number of disks, the disks and how often; none where places turn.
-    known: Option<Vec<((bool, u32), Vec<u32>, f64)>>,
+    /// I/Os at fixed places; none where places turn.
+    known: Option<Vec<PlacedIo>>,
+}
+
+/// An I/O at a place: of which round and how many disks, which these are, and how often.
+struct PlacedIo {
+    round: (bool, u32),
+    disks: Vec<u32>,
+    share: f64,
 }
 
 impl Meetings {
@@ -140,7 +147,7 @@ impl Meetings {
 
     fn add(&mut self, round: (bool, u32), disks: &[u32], share: f64) {
         if let Some(known) = &mut self.known {
-            known.push((round, disks.to_vec(), share));
+            known.push(PlacedIo { round, disks: disks.to_vec(), share });
         }
     }
 
@@ -154,11 +161,11 @@ impl Meetings {
             let each = on.iter().flat_map(|a| on.iter().map(move |b| (*a, *b)));
             each.filter(|(a, b)| apart(*a, *b)).collect::<Vec<_>>()
         };
-        for (_, on, share) in self.known.iter().flatten() {
+        for PlacedIo { disks: on, share, .. } in self.known.iter().flatten() {
             of(on).into_iter().for_each(|(a, b)| pairs[a as usize * disks + b as usize] += share);
         }
         let mut sums: BTreeMap<(bool, u32), (f64, f64)> = BTreeMap::new();
-        for (round, on, share) in self.known.iter().flatten() {
+        for PlacedIo { round, disks: on, share } in self.known.iter().flatten() {
             let sum = sums.entry(*round).or_default();
             for (a, b) in of(on) {
                 sum.0 += share * pairs[a as usize * disks + b as usize] / shares[a as usize];
