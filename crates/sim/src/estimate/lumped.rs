@@ -3,6 +3,7 @@
 
 use super::arms::{self, EqualArms};
 use super::gated::{Machines, machines};
+use super::joint;
 use super::mix::{self, LoadMix};
 use super::sites::Sites;
 use super::state::{QueueGain, largest_of};
@@ -682,6 +683,7 @@ impl<'a> LumpedBuilder<'a> {
         groups(&mut self.out);
         self.out.pairs = pair_counts(&self.out);
         self.fold();
+        joint::share(&mut self.out);
         self.out.crowd();
         self.out
     }

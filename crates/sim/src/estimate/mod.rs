@@ -25,6 +25,7 @@ mod fluid;
 mod gated;
 mod held;
 mod in_use;
+mod joint;
 mod limits;
 mod lumped;
 mod mean;

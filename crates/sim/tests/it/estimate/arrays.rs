@@ -79,6 +79,8 @@ struct Bench<'a> {
     /// VMs, each with the load.
     vms: usize,
     work: &'a str,
+    /// What a second VM does instead, if there is one.
+    second: &'a str,
     /// Simulated seconds before and while it is measured.
     span: (u64, u64),
 }
@@ -108,6 +110,15 @@ impl Bench<'_> {
             self.vms.max(1),
             self.work
         );
+        let text = match self.second {
+            "" => text,
+            second => text.replace(
+                "[plan]\nworkload = \"w\"\non = \"vm*\"",
+                &format!(
+                    "[workload.s]\n{second}\n[plan]\nload = [{{ workload = \"w\", on = \"vm1\" }}, {{ workload = \"s\", on = \"vm2\" }}]"
+                ),
+            ),
+        };
         let source = scenario::Source { text, ..scenario::Source::default() };
         let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
         let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -288,4 +299,19 @@ fn the_last_of_several_disks_in_a_row_is_used_in_part() {
         let bench = Bench { volume: &volume, work: &work, span: (20, 1000), ..Bench::default() };
         bench.carries(0.05);
     }
+}
+
+/// Beside many small reads those of whole stripes find queues that differ.
+#[test]
+fn open_reads_of_whole_stripes_among_small_ones() {
+    let open = |block: &str, rate: u32| {
+        format!(
+            "block = \"{block}\"\nalign = \"{block}\"\nread = 100\nrandom = 100\nrate = \"{rate} IOPS\"\n\
+             arrivals = \"poisson\"\nlimit = 4096"
+        )
+    };
+    let (work, second) = (open("4KiB", 500), open("512KiB", 60));
+    let volume = "media = \"plain\"\nraid = \"raid-0\"\ndisks = 8";
+    let span = (20, 4000);
+    Bench { volume, vms: 2, work: &work, second: &second, span, ..Bench::default() }.takes(0.06);
 }
