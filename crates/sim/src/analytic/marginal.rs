@@ -21,6 +21,9 @@ pub(crate) struct Met {
     pub stretch: f64,
     /// Others in service at the same time: at most one fewer than servers.
     pub beside: f64,
+    /// The mean time of a service under way beside the mean speed, both as multiples of those with one present: less than 1
+    /// where services are the shorter the more are there.
+    pub left: f64,
 }
 
 /// The other customers: how many there are, and how the rest of the network returns them.
@@ -51,12 +54,13 @@ pub(crate) fn met(
     let most = others.most.max(0.0).ceil();
     let mean = others.mean.clamp(0.0, most);
     if mean <= 1e-12 {
-        return Met { stretch: 1.0 / service.speed(1), beside: 0.0 };
+        return Met { stretch: 1.0 / service.speed(1), beside: 0.0, left: 1.0 };
     }
     if mean > saturated || mean > most - 1e-6 {
         // A mean a rounding error below a whole number is that number.
         let alone = service.speed((mean + 1.0 + 1e-6).min(1e9) as u32);
-        return Met { stretch: (mean + 1.0) / alone, beside: mean.min(servers - 1.0) };
+        let beside = mean.min(servers - 1.0);
+        return Met { stretch: (mean + 1.0) / alone, beside, left: 1.0 / (alone * alone) };
     }
     let states = most.min(STATES_A_SERVER * servers + STATES_MORE) as usize;
     // Newton's method on the logarithm of the birth rate: the derivative of the mean is the variance. The mean grows
@@ -81,7 +85,8 @@ pub(crate) fn met(
         rate = if next > low && next < high { next } else { (low + high) / 2.0 };
     }
     *births = rate.is_finite().then_some(rate);
-    Met { stretch: sums.stretch / sums.all, beside: sums.beside / sums.all }
+    let left = known.left(rate.exp(), states);
+    Met { stretch: sums.stretch / sums.all, beside: sums.beside / sums.all, left }
 }
 
 /// What Poisson arrivals see at a centre that nothing else visits: `load` of them are in service on average where there
@@ -110,7 +115,9 @@ pub(crate) fn arrivals(service: &Service, servers: f64, load: f64) -> Met {
     all += tail;
     first += tail * (f64::from(last) + ratio / (1.0 - ratio));
     beside += tail * f64::from(last).min(servers - 1.0);
-    Met { stretch: (first / all / load).max(1.0 / service.fastest()), beside: beside / all }
+    let stretch = (first / all / load).max(1.0 / service.fastest());
+    // Only closed loads ask what is left.
+    Met { stretch, beside: beside / all, left: 1.0 }
 }
 
 /// What the states of a process are like whatever the birth rate, as far as they were looked at: for each number present
@@ -136,6 +143,24 @@ impl States<'_> {
             let births = elsewhere / ((1.0 + (elsewhere - 1.0).max(0.0) * queued) * speed);
             (births, (n + 1.0) / speed)
         }));
+    }
+
+    /// The mean time of a service under way beside the mean speed.
+    fn left(&self, rate: f64, last: usize) -> f64 {
+        let Service::Rates(_) = self.service else { return 1.0 };
+        let (mut weight, mut left, mut gained) = (1.0, 0.0, 0.0);
+        for (present, (births, _)) in self.each.iter().enumerate().take(last + 1) {
+            if present > 0 {
+                let speed = self.service.speed(present as u32);
+                left += weight / speed;
+                gained += weight * speed;
+            }
+            weight *= rate * births;
+            if weight > 1e100 {
+                (left, gained, weight) = (left / weight, gained / weight, 1.0);
+            }
+        }
+        if gained > 0.0 { left / gained } else { 1.0 }
     }
 }
 

@@ -14,6 +14,7 @@ mod lattice;
 mod marginal;
 mod mva;
 mod open;
+mod sorting;
 
 pub use approximate::approximate;
 pub use bounds::{ThroughputBounds, asymptotic, balanced};
@@ -25,6 +26,7 @@ pub use mva::mva;
 pub use open::{SteadyState, finite, many_servers, priorities, repairman, single_server};
 
 pub(crate) use marginal::{Met, Others, arrivals, met};
+pub(crate) use sorting::sorting;
 
 use thiserror::Error;
 

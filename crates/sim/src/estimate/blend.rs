@@ -10,6 +10,7 @@
 use super::lumped::{ItemKind, ItemSite, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
 use super::upstream::{self, Joint, Known, Origin};
+use crate::analytic::sorting;
 use std::collections::BTreeMap;
 
 /// Tolerance of probabilities that should add up to a whole number.
@@ -21,6 +22,9 @@ const VARIABLE_MOST: f64 = 1000.0;
 
 /// What a wait for tokens counts beside others.
 const ALONE: f64 = 1e-3;
+
+/// Waits so small a share of a service tell nothing.
+const LITTLE: f64 = 1e-6;
 
 /// Interpolates between the two states; with the state, per spot, how variable what happens there is.
 pub fn blend(
@@ -251,22 +255,23 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
         }
         let busy = sums.utilization(lumped, spot).min(1.0);
         let arrives = of.arrives(busy).clamp(0.0, VARIABLE_MOST);
+        let returning = of.returning(lumped.spots[spot].kind.queue_servers(), busy);
         let share = match lumped.spots[spot].kind {
             // Sharing lets no I/O wait behind a long one.
             SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
             // What waits at one server is work: that the loads' times differ is in it already.
-            SiteKind::Queue(servers) if servers <= 1.0 && of.means > 0.0 => {
+            _ if lumped.spots[spot].kind.is_one_server() && of.means > 0.0 => {
                 let even = of.first * of.first / of.all / of.means;
                 let share = (of.second / of.means + (arrives - 1.0) * even) / 2.0;
                 share.clamp(0.0, VARIABLE_MOST) * of.evenly(busy)
             }
-            _ => (arrives + served[spot].clamp(0.0, VARIABLE_MOST)) / 2.0,
+            _ => {
+                let varies = arrives + served[spot].clamp(0.0, VARIABLE_MOST);
+                let sorted = sorting_share(lumped, sums, spot, varies * returning);
+                return sorted.unwrap_or(varies / 2.0 * returning);
+            }
         };
-        let servers = match lumped.spots[spot].kind {
-            SiteKind::Queue(servers) => servers,
-            _ => 1.0,
-        };
-        share * of.returning(servers, busy)
+        share * returning
     };
     let closed = |spot: usize| match lumped.spots[spot].kind {
         SiteKind::Queue(servers) if servers > 1.0 => share(spot),
@@ -279,6 +284,41 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
     };
     let spots = || 0..lumped.spots.len();
     (spots().map(share).collect(), spots().map(closed).collect())
+}
+
+impl SiteKind {
+    /// Whether it is a queue of one server: also one that could sort and gains nothing.
+    fn is_one_server(&self) -> bool {
+        match self {
+            SiteKind::Queue(servers) => *servers <= 1.0,
+            SiteKind::Sorted(speeds) => speeds.iter().all(|speed| *speed <= 1.0),
+            _ => false,
+        }
+    }
+
+    /// The servers of a plain queue; of others one.
+    fn queue_servers(&self) -> f64 {
+        match self {
+            SiteKind::Queue(servers) => *servers,
+            _ => 1.0,
+        }
+    }
+}
+
+/// The wait before a queue that sorts, as a share of that with exponential times, where the variability of arrivals and of
+/// services is `varies` together. A shorter queue leaves less to choose from, so that it is not in proportion to that.
+fn sorting_share(lumped: &Lumped, sums: &SiteSums, spot: usize, varies: f64) -> Option<f64> {
+    let SiteKind::Sorted(speeds) = &lumped.spots[spot].kind else { return None };
+    let served = sums.busy[spot];
+    let random = sums.present[spot] - served;
+    // Of several servers what is known of queues in general holds.
+    let [one, two, ..] = speeds.as_slice() else { return None };
+    if two > one || random <= LITTLE * served {
+        return None;
+    }
+    // Of those speeds each is that of a choice among one fewer than are present.
+    let found = sorting(served, (varies - 1.0).max(0.0), &speeds[1..])?;
+    Some((found - served).max(0.0) / random * varies.min(1.0))
 }
 
 /// The cycle time without queueing.

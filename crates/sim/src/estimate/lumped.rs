@@ -3,9 +3,10 @@
 
 use super::arms::{self, EqualArms};
 use super::gated::{Machines, machines};
+use super::joint;
 use super::mix::{self, LoadMix};
 use super::sites::Sites;
-use super::state::largest_of;
+use super::state::{QueueGain, largest_of};
 use super::symmetry::{Colouring, alike};
 use super::walk::{Averages, FlatRoute, LegJoin, LegKind, walk};
 use crate::model::{Network, Station};
@@ -133,16 +134,17 @@ pub struct ItemJoin {
     pub items: Range<usize>,
     /// How many disk I/Os they are together.
     pub parts: f64,
-    /// The share of the group's disks that they are on.
+    /// Of what comes to one of their disks, the share that comes to any other at the same moment, but for copies.
     pub overlap: f64,
     /// The means of the largest of so many normal values, in standard deviations, and of so many exponential ones, in
     /// means.
     pub largest: [f64; 2],
-    /// How many of them are of the same data, on disks that get the same, and the same for one of each.
+    /// How many of them are of the same data, on disks that get the same.
     pub copies: f64,
-    pub largest_apart: [f64; 2],
     /// The share of what the load does on these disks that both copies get.
     pub common: f64,
+    /// How their disks gain by their queues.
+    pub gain: QueueGain,
 }
 
 /// Something that takes time.
@@ -232,34 +234,40 @@ impl ItemJoin {
         ItemJoin {
             items: starts[join.legs.start]..starts[join.legs.end],
             parts: f64::from(join.parts),
-            overlap: join.overlap,
+            overlap: join.together,
             largest: largest_of(join.parts),
             copies: f64::from(join.copies),
-            largest_apart: largest_of((join.parts / join.copies).max(1)),
             common: 1.0,
+            gain: QueueGain::default(),
         }
     }
 }
 
 impl LumpedLoad {
-    /// Finds how much of what is done on disks that get the same data both of them get.
-    fn share_copies(&mut self) {
-        let items = &self.items;
-        let on = |spot: usize| items.iter().filter(move |item| item.touches[0].spot == spot);
+    /// Finds how much of what comes to the disks of each join comes to others of them at the same moment.
+    fn share_arrivals(&mut self, here: &[LumpedSite]) {
+        let mut met: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
+        for item in self.items.iter().filter(|item| item.kind == ItemKind::Service) {
+            met.entry(item.touches[0].spot).or_default()[0] += item.visits;
+        }
+        let joins = || self.classes.iter().flat_map(|class| &class.joins);
+        for join in joins() {
+            for item in &self.items[join.items.clone()] {
+                let of = met.entry(item.touches[0].spot).or_default();
+                of[1] += item.visits * (join.copies - 1.0);
+                of[2] += item.visits * join.overlap;
+            }
+        }
         for join in self.classes.iter_mut().flat_map(|class| &mut class.joins) {
-            let Some(first) = items.get(join.items.start).filter(|_| join.copies > 1.0) else {
-                continue;
-            };
-            let own: f64 = items[join.items.clone()].iter().map(|item| item.visits).sum();
-            let all: f64 = items[join.items.clone()]
-                .iter()
-                .map(|item| item.touches[0].spot)
-                .collect::<BTreeSet<usize>>()
-                .into_iter()
-                .flat_map(on)
-                .map(|item| item.visits)
-                .sum();
-            join.common = if first.visits > 0.0 { (own / all).min(1.0) } else { 1.0 };
+            let items = &self.items[join.items.clone()];
+            let spots: BTreeSet<usize> = items.iter().map(|item| item.touches[0].spot).collect();
+            let sum = |of: usize| spots.iter().map(|spot| met[spot][of]).sum::<f64>();
+            let share = |of: usize| if sum(0) > 0.0 { (sum(of) / sum(0)).min(1.0) } else { 0.0 };
+            (join.common, join.overlap) = (share(1), share(2));
+            join.gain = items
+                .first()
+                .map(|of| QueueGain::of(&here[of.touches[0].spot].kind))
+                .unwrap_or_default();
         }
     }
 }
@@ -476,7 +484,7 @@ impl<'a> LumpedBuilder<'a> {
             this.items.end = built.items.len();
             built.classes.push(this);
         }
-        built.share_copies();
+        built.share_arrivals(&self.out.spots);
         self.out.loads.push(built);
     }
 
@@ -675,6 +683,7 @@ impl<'a> LumpedBuilder<'a> {
         groups(&mut self.out);
         self.out.pairs = pair_counts(&self.out);
         self.fold();
+        joint::share(&mut self.out);
         self.out.crowd();
         self.out
     }

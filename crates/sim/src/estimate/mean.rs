@@ -216,9 +216,9 @@ struct MeanSolver<'a> {
     groups: Vec<FlowGroup>,
     /// What the open loads bring to each spot: known, since nothing slows them down.
     open: SiteSums,
-    /// Per spot of one server, which may sort: by how many seconds what is left of a service under way is longer than a service, times the
-    /// share of the time in which closed loads have one under way. Less than zero where times vary less than exponential
-    /// ones.
+    /// Per spot of one server, which may sort: by how many seconds what is left of a service under way, of one that does not,
+    /// is longer than a service, times the share of the time in which closed loads have one under way. Less than zero where
+    /// times vary less than exponential ones.
     under_way: Vec<f64>,
     /// Per load and item: the time that the last iteration found, and what a second of it weighs.
     found: Vec<Vec<(f64, f64)>>,
@@ -281,7 +281,7 @@ impl<'a> MeanSolver<'a> {
     }
 
     /// Updates what is left of services under way.
-    fn leave(&mut self, state: &SolverState, closed: &SiteSums) {
+    fn leave(&mut self, state: &SolverState) {
         self.under_way.fill(0.0);
         for (number, load) in self.lumped.loads.iter().enumerate() {
             if load.mix.rate.is_some() {
@@ -292,15 +292,6 @@ impl<'a> MeanSolver<'a> {
                 let spot = item.touches[0].spot;
                 let each = rate * item.visits / self.lumped.spots[spot].count;
                 self.under_way[spot] += each * item.time * item.time * (item.scv - 1.0) / 2.0;
-            }
-        }
-        for (spot, under_way) in self.under_way.iter_mut().enumerate() {
-            // Without closed loads there is nothing left, and no pace at which it would be served.
-            if *under_way != 0.0
-                && let SiteKind::Sorted(speeds) = &self.lumped.spots[spot].kind
-            {
-                let gain = gain_of(speeds, closed.busy[spot], closed.present[spot]);
-                *under_way /= gain * gain;
             }
         }
     }
@@ -354,7 +345,7 @@ impl<'a> MeanSolver<'a> {
         let closed = apart.as_ref().unwrap_or(&sums);
         let spots = self.met(state, (&sums, closed));
         let paces = self.paces(state, closed, &spots);
-        self.leave(state, closed);
+        self.leave(state);
         let mut change: f64 = 0.0;
         for (number, load) in self.lumped.loads.iter().enumerate() {
             let holds = &sums.holds[number];
@@ -408,6 +399,7 @@ impl<'a> MeanSolver<'a> {
             SiteKind::Sorted(_) => {
                 let met = closed.present[spot].max(f64::MIN_POSITIVE);
                 let less = self.under_way[spot] * item.random * (others() / met).min(1.0);
+                let less = less * spots[spot].left;
                 let stay = item.time * spots[spot].stretch;
                 (stay + less).max(stay / 2.0)
             }
@@ -448,7 +440,7 @@ impl<'a> MeanSolver<'a> {
     fn met(&mut self, state: &SolverState, (all, closed): (&SiteSums, &SiteSums)) -> Vec<Met> {
         let is_pool = |spot: usize| matches!(self.lumped.spots[spot].kind, SiteKind::Pool(_));
         let mut shares = self.shares(closed);
-        let mut spots = vec![Met { stretch: 1.0, beside: 0.0 }; shares.len()];
+        let mut spots = vec![Met { stretch: 1.0, beside: 0.0, left: 0.0 }; shares.len()];
         let (pools, others): (Vec<usize>, Vec<usize>) = (0..spots.len()).partition(|s| is_pool(*s));
         for spot in pools {
             spots[spot] = self.meet(spot, (all, closed), &shares);
@@ -513,7 +505,7 @@ impl<'a> MeanSolver<'a> {
                 let mean = (all.present[spot] - shares[spot]).max(0.0);
                 let slots = (tokens / all.tokens[spot].max(1e-9)).floor().max(1.0);
                 if of.most <= slots {
-                    return Met { stretch: 1.0, beside: mean };
+                    return Met { stretch: 1.0, beside: mean, left: 0.0 };
                 }
                 // Very many tokens are scaled down: the relative variation of their use falls with their number, so
                 // waits come out slightly too long.
@@ -547,7 +539,8 @@ impl<'a> MeanSolver<'a> {
                 solved(|stretch| at(stretch, births))
             }
             _ => {
-                Met { stretch: 1.0 + others(closed.present[spot] - shares[spot]).mean, beside: 0.0 }
+                let stretch = 1.0 + others(closed.present[spot] - shares[spot]).mean;
+                Met { stretch, beside: 0.0, left: 0.0 }
             }
         }
     }
@@ -643,24 +636,6 @@ fn visited(
         VisitedSpot { spot: *spot, apart: apart.copied().collect() }
     });
     visited.collect()
-}
-
-/// How many times as fast a queue that sorts works as with one, where `present` are there on average and would keep it
-/// busy for `busy` of the time if there were never more than one.
-fn gain_of(speeds: &[f64], busy: f64, present: f64) -> f64 {
-    const TIMES: usize = 6;
-    let at = |number: f64| {
-        let below = (number.floor().max(1.0) as usize - 1).min(speeds.len() - 1);
-        let above = (below + 1).min(speeds.len() - 1);
-        speeds[below] + (speeds[above] - speeds[below]) * (number - number.floor())
-    };
-    let mut used = busy.clamp(1e-9, 1.0);
-    for _ in 0..TIMES {
-        // Those present while it is at work.
-        let gain = at((present / used).max(1.0)).max(f64::MIN_POSITIVE);
-        used = (busy / gain).clamp(1e-9, 1.0);
-    }
-    (busy / used).max(f64::MIN_POSITIVE)
 }
 
 /// What customers see where the stretch that they see says how many are there: the fixed point, by the secant method

@@ -4,7 +4,10 @@
 use super::bursts::Bursts;
 use crate::model::{Load, Operations, Source};
 use std::sync::Arc;
-use workload::{Arrivals, Dir, Durability, Process, Row, Spec, WorkloadKind};
+use workload::{
+    Arrivals, Dir, Durability, Extent, Placement, Process, Regions, Row, Spec, WorkingSet,
+    WorkloadKind,
+};
 
 const NS: f64 = 1e-9;
 
@@ -22,6 +25,8 @@ pub struct LoadMix {
     pub bursts: Option<Bursts>,
     /// Arrivals a second, for an open load.
     pub rate: Option<f64>,
+    /// How many such loads there are whose arrivals come evenly one after the other's; 1 where they know nothing of each other.
+    pub in_turn: f64,
     /// One entry per class.
     pub parts: Vec<ClassMix>,
     /// The sizes of each class's I/Os.
@@ -37,7 +42,12 @@ pub struct SizeShare {
     pub align: u32,
     /// Share of the class.
     pub share: f64,
+    /// The bytes of the target that their addresses are among.
+    pub region: (u64, u64),
 }
+
+/// Any address.
+const ANYWHERE: (u64, u64) = (0, u64::MAX);
 
 /// The averages of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,8 +71,9 @@ pub fn mix(load: &Load) -> LoadMix {
         });
         parts.collect()
     };
-    let one =
-        |bytes| -> Arc<[SizeShare]> { [SizeShare { bytes, align: bytes, share: 1.0 }].into() };
+    let one = |bytes| -> Arc<[SizeShare]> {
+        [SizeShare { bytes, align: bytes, share: 1.0, region: ANYWHERE }].into()
+    };
     let sizes = || load.classes.iter().map(|class| one(class.bytes)).collect();
     match &load.source {
         Source::Closed { customers, think, shares } => LoadMix {
@@ -71,6 +82,7 @@ pub fn mix(load: &Load) -> LoadMix {
             scv: think.scv(),
             bursts: None,
             rate: None,
+            in_turn: 1.0,
             parts: constant(shares),
             sizes: sizes(),
         },
@@ -80,15 +92,22 @@ pub fn mix(load: &Load) -> LoadMix {
             scv: gap.scv(),
             bursts: None,
             rate: Some(1.0 / (gap.mean() * 1e-12).max(1e-12)),
+            in_turn: 1.0,
             parts: constant(shares),
             sizes: sizes(),
         },
-        Source::Operations(of) => operations(&of.spec, of.place.targets.len()),
+        Source::Operations(of) => operations(&of.spec, &of.place),
     }
 }
 
-/// Computes the averages of a worker on `targets` targets.
-fn operations(spec: &Spec, targets: usize) -> LoadMix {
+/// Computes the averages of a worker.
+fn operations(spec: &Spec, place: &Placement) -> LoadMix {
+    let targets = place.targets.len();
+    // Each begins at its part of the first gap.
+    let in_turn = match spec.arrivals {
+        Arrivals::Open { process: Process::Fixed { .. }, .. } => f64::from(place.sharers.max(1)),
+        _ => 1.0,
+    };
     let (pause, sides) = sides(&spec.kind);
     let (think, scv, rate) = match spec.arrivals {
         Arrivals::Closed { think, .. } => (think.0 as f64 * NS, 0.0, None),
@@ -104,12 +123,17 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
         },
     };
     let kinds = Operations::kinds(spec);
-    let of_dir = [sizes(&spec.kind, 0), sizes(&spec.kind, 1)];
-    let none: Arc<[SizeShare]> = [SizeShare { bytes: 0, align: 0, share: 1.0 }].into();
-    let of_kind = |(dir, _): &(Dir, bool)| match dir {
-        Dir::Read => of_dir[0].clone(),
-        Dir::Write => of_dir[1].clone(),
-        _ => none.clone(),
+    let none: Arc<[SizeShare]> =
+        [SizeShare { bytes: 0, align: 0, share: 1.0, region: ANYWHERE }].into();
+    let of_target = |extent: &Extent| -> Vec<Arc<[SizeShare]>> {
+        let region = region(spec, place, extent);
+        let of_dir = [0, 1].map(|dir| sizes(&spec.kind, dir, region));
+        let of_kind = |(dir, _): &(Dir, bool)| match dir {
+            Dir::Read => of_dir[0].clone(),
+            Dir::Write => of_dir[1].clone(),
+            _ => none.clone(),
+        };
+        kinds.iter().map(of_kind).collect()
     };
     let shares = shares(spec, kinds, &sides);
     let count = targets.max(1) as f64;
@@ -122,8 +146,9 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
         scv,
         bursts: Bursts::of(spec),
         rate,
+        in_turn,
         parts: parts.collect(),
-        sizes: (0..targets).flat_map(|_| kinds.iter().map(of_kind)).collect(),
+        sizes: place.targets.iter().flat_map(of_target).collect(),
     }
 }
 
@@ -155,8 +180,24 @@ fn shares(spec: &Spec, kinds: &[(Dir, bool)], sides: &[ClassMix; 2]) -> Vec<Clas
     kinds.iter().map(share).collect()
 }
 
+/// The bytes of a target that a worker's addresses are among.
+fn region(spec: &Spec, place: &Placement, extent: &Extent) -> (u64, u64) {
+    let all = match spec.working_set {
+        None => extent.size,
+        Some(WorkingSet::Bytes(bytes)) => bytes.min(extent.size),
+        Some(WorkingSet::Percent(percent)) => (extent.size as f64 * percent / 100.0) as u64,
+    };
+    match spec.regions {
+        Regions::Shared => (0, all),
+        Regions::Own => {
+            let each = all / u64::from(place.sharers.max(1));
+            (each * u64::from(place.sharer), each * u64::from(place.sharer + 1))
+        }
+    }
+}
+
 /// The sizes of the reads (0) or the writes (1) of an operation.
-fn sizes(kind: &WorkloadKind, dir: usize) -> Arc<[SizeShare]> {
+fn sizes(kind: &WorkloadKind, dir: usize, region: (u64, u64)) -> Arc<[SizeShare]> {
     let mut all: Vec<SizeShare> = match kind {
         WorkloadKind::Access(access) => {
             let ladder: Option<Vec<u32>> = access.ladder.map(|ladder| ladder.sizes().collect());
@@ -168,12 +209,13 @@ fn sizes(kind: &WorkloadKind, dir: usize) -> Arc<[SizeShare]> {
                     bytes,
                     align: if align == 0 { bytes } else { align },
                     share,
+                    region,
                 })
             };
             access.rows.iter().flat_map(of_row).filter(|size| size.share > 0.0).collect()
         }
         WorkloadKind::Transaction(of) => {
-            vec![SizeShare { bytes: of.page, align: of.page, share: 1.0 }]
+            vec![SizeShare { bytes: of.page, align: of.page, share: 1.0, region }]
         }
     };
     let sum: f64 = all.iter().map(|size| size.share).sum();

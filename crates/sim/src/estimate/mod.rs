@@ -25,6 +25,7 @@ mod fluid;
 mod gated;
 mod held;
 mod in_use;
+mod joint;
 mod limits;
 mod lumped;
 mod mean;
@@ -213,7 +214,6 @@ impl Solution<'_> {
     /// Solves the network of a plant. A stock, such as the dirty data of a cache, is taken to be small; where that would fill it,
     /// it is full.
     pub fn of(plant: &Plant) -> Solution<'_> {
-        const FULL: f64 = 0.99;
         let at = |held: f64| {
             let mut lumped = lumped::lump(&plant.network, held);
             turns::add(&mut lumped, &plant.network);
@@ -223,7 +223,7 @@ impl Solution<'_> {
             (lumped, solved, ramps)
         };
         let (mut lumped, mut solved, mut ramps) = at(0.0);
-        if lumped.stocks.iter().any(|spot| solved.utilization[*spot] >= FULL) {
+        if fills(&lumped, &solved) {
             (lumped, solved, ramps) = at(1.0);
         }
         if ramps.is_empty() {
@@ -240,6 +240,19 @@ impl Solution<'_> {
             None => (&self.lumped, &self.solved),
         }
     }
+}
+
+/// Whether a stock is full, or grows until it is, because what empties it is full. So few I/Os may be outstanding that they do
+/// not fill it by themselves: in the first solution they are slowed down only.
+fn fills(lumped: &Lumped, solved: &Solved) -> bool {
+    const FULL: f64 = 0.99;
+    let is_full = |spot: usize| solved.utilization[spot] >= FULL;
+    let empties = lumped.loads.iter().flat_map(|load| {
+        let stocked = |section: &usize| lumped.stocks.contains(&load.sections[*section].spot);
+        load.items.iter().filter(move |item| item.background && item.within.iter().any(stocked))
+    });
+    let mut spots = empties.flat_map(|item| item.touches.iter().map(|touch| touch.spot));
+    lumped.stocks.iter().copied().any(is_full) || spots.any(is_full)
 }
 
 /// Estimates what the plant will carry.

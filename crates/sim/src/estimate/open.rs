@@ -288,6 +288,8 @@ impl<'a> Limits<'a> {
                 true => {
                     let chance = (serving / servers).min(1.0);
                     (0..servers as usize).for_each(|_| count.add_one(chance));
+                    // A queue that sorts is as fast as a number of servers that need not be whole.
+                    count.add_one(chance * servers.fract());
                 }
                 false => count.add_poisson(serving),
             }

@@ -1,6 +1,6 @@
 //! The state of a solver: throughput per load and residence time per item, and the sums that follow from them.
 
-use super::lumped::{ItemJoin, ItemKind, Lumped, LumpedLoad};
+use super::lumped::{ItemJoin, ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::parallel;
 
 /// A solution, or an iterate on the way to one.
@@ -134,39 +134,73 @@ fn weigh(load: &LumpedLoad, stays: &[f64], copies: CopyEnd, weights: &mut [f64])
 /// The time of the last of an I/O's disk I/Os, as a share of their sum, where each takes `stay` on average.
 ///
 /// Its distribution is taken for a normal one where times vary little and for an exponential one where they vary as much,
-/// in proportion between. Waits vary like exponential times; but where an I/O is on all disks, all of its disk I/Os wait
-/// for the same others, and only their services differ.
-///
-/// Copies of the same data come to disks that get the same, and keep the same pace as far as services do not vary.
+/// in proportion between. Waits vary like exponential times; but where I/Os are on several disks, their disk I/Os wait for
+/// the same others, and only the services differ.
 fn last_of(join: &ItemJoin, time: f64, scv: f64, stay: f64) -> f64 {
-    const KEEPS: f64 = 0.003;
     if join.parts <= 1.0 || stay <= 0.0 {
         return 1.0;
     }
-    let longer = |largest: [f64; 2]| longer(join.overlap, largest, (time, scv), stay);
-    let apart = longer(join.largest);
-    let together = match join.copies > 1.0 {
-        true => KEEPS / (KEEPS + scv) * join.common * join.common,
-        false => 0.0,
-    };
-    let one = if join.parts > join.copies { longer(join.largest_apart) } else { 1.0 };
-    (apart + together * (one - apart)) / join.parts
+    // Of the others a copy meets its own twin with all that is written, and any other disk as often as both are used at once.
+    let twins = join.copies - 1.0;
+    let others = join.parts - join.copies;
+    let overlap = (twins * join.common + others * join.overlap) / (twins + others);
+    longer(overlap, join.largest, join.gain.at((time, scv), stay), stay) / join.parts
+}
+
+/// A service that is under way: its mean, its squared coefficient of variation, and how much waits before it vary beside
+/// exponential ones.
+#[derive(Clone, Copy)]
+struct Serving {
+    time: f64,
+    scv: f64,
+    waits: f64,
 }
 
 /// By how much longer the last of several takes than one.
-fn longer(
-    overlap: f64,
-    [normal, exponential]: [f64; 2],
-    (time, scv): (f64, f64),
-    stay: f64,
-) -> f64 {
+fn longer(overlap: f64, [normal, exponential]: [f64; 2], of: Serving, stay: f64) -> f64 {
+    let Serving { time, scv, .. } = of;
     let waits = (stay - time).max(0.0);
+    // Queues vary with arrivals and with services, in proportion to what each varies (their diffusion approximation: Harrison
+    // 1973). Only the arrivals are the same at several disks, so that waits have so much of their variance in common.
+    let common = overlap / (1.0 + scv);
     // Pollaczek and Khinchine: the third moment of a service is taken between that of a constant and an exponential one.
-    let varied = waits * waits + waits * time * (1.0 + 2.0 * scv.min(1.0)) * 2.0 / 3.0;
-    let variance = time * time * scv + varied * (1.0 - overlap).max(0.0);
+    let varied = waits * waits * of.waits + waits * time * (1.0 + 2.0 * scv.min(1.0)) * 2.0 / 3.0;
+    let variance = time * time * scv + varied * (1.0 - common).max(0.0);
     let varies = (variance.sqrt() / stay).min(1.0);
     let more = normal + (exponential - 1.0 - normal) * varies;
     1.0 + varies * more
+}
+
+/// How the speed of a queue that sorts grows with the number present: by a power of it, up to so many.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueGain {
+    power: f64,
+    most: f64,
+}
+
+impl QueueGain {
+    pub fn of(kind: &SiteKind) -> QueueGain {
+        let SiteKind::Sorted(speeds) = kind else { return QueueGain::default() };
+        let most = speeds.len().saturating_sub(1) as f64;
+        match speeds.last() {
+            Some(last) if most > 1.0 => {
+                QueueGain { power: (last.max(1.0).ln() / most.ln()).min(0.9), most }
+            }
+            _ => QueueGain::default(),
+        }
+    }
+
+    /// A service that takes `time` alone, where an I/O stays for so long. The longer the queue, the faster it is served, which
+    /// draws it back to its mean: near that it is a process of Ornstein and Uhlenbeck.
+    fn at(self, (time, scv): (f64, f64), stay: f64) -> Serving {
+        let present = (stay / time.max(f64::MIN_POSITIVE)).max(1.0);
+        let present = present.powf(1.0 / (1.0 - self.power)).min(self.most);
+        if self.power <= 0.0 || present <= 1.0 {
+            return Serving { time, scv, waits: 1.0 };
+        }
+        let waits = ((1.0 + scv) / (2.0 * self.power * present)).min(1.0);
+        Serving { time: time / present.powf(self.power), scv, waits }
+    }
 }
 
 /// The means of the largest of `count` normal values, in standard deviations above their mean (Chen and Tyler 1999), and
@@ -277,7 +311,7 @@ impl SiteSums {
                 let spot = touch.spot;
                 let each = one * load.count / lumped.spots[spot].count;
                 let time = match lumped.spots[spot].kind {
-                    super::lumped::SiteKind::Link(rate) => item.wire / rate,
+                    SiteKind::Link(rate) => item.wire / rate,
                     _ => time,
                 };
                 self.rates[spot] += each;
@@ -307,7 +341,7 @@ impl SiteSums {
     /// Tokens that one I/O takes at a pool; 1 elsewhere.
     pub fn taken(&self, lumped: &Lumped, spot: usize) -> f64 {
         match lumped.spots[spot].kind {
-            super::lumped::SiteKind::Pool(_) => self.tokens[spot].max(1e-9),
+            SiteKind::Pool(_) => self.tokens[spot].max(1e-9),
             _ => 1.0,
         }
     }

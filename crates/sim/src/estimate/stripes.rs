@@ -1,7 +1,7 @@
 //! The disk I/Os of a visit to a RAID group, averaged over the sizes of a class's I/Os and their places in a stripe.
 
 use super::mix::SizeShare;
-use crate::model::{DiskParts, RaidGroup, RaidLevel, RaidVisit, StripeChoice};
+use crate::model::{DiskParts, RaidAccess, RaidGroup, RaidLevel, RaidVisit, StripeChoice};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -31,10 +31,12 @@ pub struct RaidRound {
     pub bytes: f64,
     /// The share of them that follow reads on the same disks.
     pub again: f64,
+    /// Of what comes to one of their disks, the share that comes to another of them at the same moment, but for copies.
+    pub together: f64,
 }
 
 /// What makes visits alike: the group's layout, what is done there, and the sizes.
-type Alike = ([u64; 6], Vec<(u32, u32, u64)>);
+type Alike = ([u64; 6], Vec<(u32, u32, u64, (u64, u64))>);
 
 /// Averages of visits, each computed once: many paths lead to the same disks, and many groups are alike.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +49,10 @@ impl Stripes {
         let (disks, width) = (u64::from(group.disks), u64::from(group.width));
         let kind = [group.raid as u64, *access as u64, *choice as u64];
         let layout = [disks, width, group.unit, kind[0], kind[1], kind[2]];
-        let of_size = |size: &SizeShare| (size.bytes, size.align, size.share.to_bits());
+        let of_size = |size: &SizeShare| {
+            let region = within(group, size).unwrap_or_default();
+            (size.bytes, size.align, size.share.to_bits(), region)
+        };
         let key = (layout, sizes.iter().map(of_size).collect());
         let mut known = self.0.borrow_mut();
         Rc::clone(known.entry(key).or_insert_with(|| Rc::new(averages(visit, sizes))))
@@ -60,8 +65,12 @@ fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
     // By round and number of disks: how often, and bytes on each disk.
     let mut found: BTreeMap<(bool, u32), (f64, f64)> = BTreeMap::new();
     let mut shares = vec![0.0; group.disks as usize];
+    let mut meetings = Meetings::of(visit);
     for size in sizes {
-        let phases: Vec<u64> = places(group, u64::from(size.align));
+        let phases: Vec<u64> = match within(group, size) {
+            Some(region) => places_within(region, size),
+            None => places(group, u64::from(size.align)),
+        };
         let share = size.share / phases.len() as f64;
         for offset in phases {
             let mut add = |before| {
@@ -73,6 +82,7 @@ fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
                 entry.0 += share;
                 entry.1 += share * sum as f64 / f64::from(count.max(1));
                 parts.disks.iter().for_each(|disk| shares[*disk as usize] += share);
+                meetings.add((!before, count), &parts.disks, share);
             };
             if group.reads_before(visit.access, offset, size.bytes) {
                 add(true);
@@ -84,11 +94,13 @@ fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
         found.iter().filter(|((then, _), _)| *then == last).map(|(_, (often, _))| often).sum()
     };
     let read_before = (all(false) / all(true).max(f64::MIN_POSITIVE)).min(1.0);
+    let together = meetings.together(group, &shares);
     let rounds = found.into_iter().map(|((last, parts), (often, bytes))| RaidRound {
         parts,
         often,
         bytes: bytes / often,
         again: if last { read_before } else { 0.0 },
+        together: together((last, parts)),
     });
     let rounds = rounds.collect();
     // Parity turns, and so do groups and what is on any stripe.
@@ -100,6 +112,90 @@ fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
         }
     }
     RaidAverages { rounds, shares: if fixed { uneven(&shares) } else { Vec::new() } }
+}
+
+/// How often disks are used at once.
+struct Meetings {
+    /// Disks that a mirrored write is on for each that holds data, and copies that a read chooses among.
+    copies: u32,
+    choices: f64,
+    /// I/Os at fixed places; none where places turn.
+    known: Option<Vec<PlacedIo>>,
+}
+
+/// An I/O at a place: of which round and how many disks, which these are, and how often.
+struct PlacedIo {
+    round: (bool, u32),
+    disks: Vec<u32>,
+    share: f64,
+}
+
+impl Meetings {
+    /// Groups of more disks are not looked at in detail.
+    const DISKS_MOST: u32 = 64;
+
+    fn of(visit: &RaidVisit) -> Meetings {
+        let mirrored = visit.group.raid == RaidLevel::Mirrored;
+        let reads = visit.access == RaidAccess::Read;
+        let fixed = visit.choice == StripeChoice::Addressed && visit.group.turns_never();
+        Meetings {
+            copies: if mirrored && !reads { 2 } else { 1 },
+            choices: if mirrored && reads { 2.0 } else { 1.0 },
+            known: (fixed && visit.group.disks <= Meetings::DISKS_MOST).then(Vec::new),
+        }
+    }
+
+    fn add(&mut self, round: (bool, u32), disks: &[u32], share: f64) {
+        if let Some(known) = &mut self.known {
+            known.push(PlacedIo { round, disks: disks.to_vec(), share });
+        }
+    }
+
+    /// For each round: of what comes to one of its disks, the share that comes to any other of them, by the pairs that it
+    /// uses. `shares` is how often each disk is used.
+    fn together(self, group: &RaidGroup, shares: &[f64]) -> impl Fn((bool, u32)) -> f64 + use<> {
+        let (disks, copies) = (group.disks as usize, self.copies);
+        let mut pairs = vec![0.0; if self.known.is_some() { disks * disks } else { 0 }];
+        let apart = move |a: u32, b: u32| a / copies != b / copies;
+        let of = move |on: &[u32]| {
+            let each = on.iter().flat_map(|a| on.iter().map(move |b| (*a, *b)));
+            each.filter(|(a, b)| apart(*a, *b)).collect::<Vec<_>>()
+        };
+        for PlacedIo { disks: on, share, .. } in self.known.iter().flatten() {
+            of(on).into_iter().for_each(|(a, b)| pairs[a as usize * disks + b as usize] += share);
+        }
+        let mut sums: BTreeMap<(bool, u32), (f64, f64)> = BTreeMap::new();
+        for PlacedIo { round, disks: on, share } in self.known.iter().flatten() {
+            let sum = sums.entry(*round).or_default();
+            for (a, b) in of(on) {
+                sum.0 += share * pairs[a as usize * disks + b as usize] / shares[a as usize];
+                sum.1 += share;
+            }
+        }
+        let (choices, known) = (self.choices, self.known.is_some());
+        move |round: (bool, u32)| match sums.get(&round).filter(|_| known) {
+            Some((all, count)) if *count > 0.0 => (all / count / choices).min(1.0),
+            // Any of the others as often.
+            _ => {
+                let others = f64::from(round.1.saturating_sub(copies));
+                others / (disks as f64 - f64::from(copies)).max(others).max(1.0)
+            }
+        }
+    }
+}
+
+/// The region of I/Os that touch a part of the only stripe: of disks that follow one another the last is used in part.
+fn within(group: &RaidGroup, size: &SizeShare) -> Option<(u64, u64)> {
+    let (from, to) = size.region;
+    (to < group.stripe() && to > from + u64::from(size.bytes)).then_some((from, to))
+}
+
+/// Offsets of I/Os that are anywhere in a region.
+fn places_within((from, to): (u64, u64), size: &SizeShare) -> Vec<u64> {
+    const MANY: u64 = 512;
+    let (all, align) = (to - from - u64::from(size.bytes), u64::from(size.align.max(1)));
+    let at = |place: u64| (from + all / MANY * place + all / MANY / 2) / align * align;
+    (0..MANY).map(at).collect()
 }
 
 /// Offsets within a stripe of I/Os aligned like this: all of them, or as many of each unit, so that no disk seems to have more

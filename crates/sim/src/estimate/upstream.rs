@@ -64,6 +64,8 @@ struct Reached {
 pub enum Origin {
     Station(usize),
     Load(usize),
+    /// Loads of this rate, in its bits, of which so many come in turn.
+    InTurn(u64, u64),
 }
 
 /// Variability of a stream as it is handed on, with how much of it servers of constant times have taken already.
@@ -266,14 +268,24 @@ pub fn follow(known: &Known, number: usize, joint: &Joint, visits: &mut [Visits]
                 of.add_stream(each, (1.0 + stream.more).max(0.0), (-first).max(0.0) * stream.kept);
                 // In a burst an I/O comes more often each time that it comes.
                 let again = !met.insert(touch.spot) && bursts.is_none();
-                let streams = (load.count * touch.spread / spot.count).max(1.0);
+                let in_turn = in_turn(lumped, load, (touch.spot, touch.spread / spot.count));
+                let streams = match in_turn {
+                    Some(streams) => streams,
+                    None => (load.count * touch.spread / spot.count).max(1.0),
+                };
                 let (from, like, alike) =
                     stream.most.filter(|_| bursts.is_none()).unwrap_or_default();
                 of.add_from(Origin::Station(from), each * like.sqrt(), alike.max(1.0));
                 of.add_again(returns(load, class, at), each, item.time);
                 match again {
                     true => of.add_apart(each, (1.0 - like) / streams),
-                    false => of.add_from(Origin::Load(number), each * (1.0 - like).sqrt(), streams),
+                    false => {
+                        let origin = match in_turn {
+                            Some(_) => Origin::InTurn(load.mix.in_turn as u64, rate.to_bits()),
+                            None => Origin::Load(number),
+                        };
+                        of.add_from(origin, each * (1.0 - like).sqrt(), streams);
+                    }
                 }
                 if let (SiteKind::Queue(servers), ItemKind::Service) = (&spot.kind, item.kind) {
                     let serves = 1.0 + (served[touch.spot].min(1.0) - 1.0) / servers.sqrt();
@@ -284,6 +296,19 @@ pub fn follow(known: &Known, number: usize, joint: &Joint, visits: &mut [Visits]
             moved += moves(lumped, item, random.stays[number][at]);
         }
     }
+}
+
+/// How many streams the loads are that come to a spot, to this share of those that are alike, evenly in turn; `None` where they
+/// do not, or some of them go elsewhere.
+fn in_turn(lumped: &Lumped, load: &LumpedLoad, (spot, share): (usize, f64)) -> Option<f64> {
+    let each = load.mix.in_turn;
+    if each <= 1.0 || share < WHOLE {
+        return None;
+    }
+    let others = lumped.loads.iter().filter(|of| of.mix.rate == load.mix.rate);
+    let others = others.filter(|of| of.mix.in_turn == each && of.locals.contains(&spot));
+    let all: f64 = others.map(|of| of.count).sum();
+    (all >= each).then_some(all / each)
 }
 
 /// Of the visits of an item to disks, the share that follows one of the same I/O there at once, and the time of that.

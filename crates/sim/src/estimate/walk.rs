@@ -82,8 +82,8 @@ pub struct LegJoin {
     pub legs: Range<usize>,
     /// How many they are.
     pub parts: u32,
-    /// The share of the group's disks that they are on.
-    pub overlap: f64,
+    /// Of what comes to one of their disks, the share that comes to another of them at the same moment, but for copies.
+    pub together: f64,
     /// How many of them are of the same data, on disks that get the same.
     pub copies: u32,
 }
@@ -281,13 +281,14 @@ impl Walker<'_> {
                     }
                 }
             }
-            let (legs, overlap) = (leg..self.walk.legs.len(), parts / f64::from(group.disks));
+            let legs = leg..self.walk.legs.len();
             // The disk that ended last begins its next service just then, and is among those of a next round, and of an
             // I/O on all disks.
-            let random = if overlap < 1.0 { 1.0 - round.again } else { 0.0 };
+            let random = if round.parts < group.disks { 1.0 - round.again } else { 0.0 };
             self.walk.legs[leg..].iter_mut().for_each(|leg| leg.random = random);
             let (parts, copies) = (round.parts, if mirrored { 2 } else { 1 });
-            self.walk.joins.push(LegJoin { legs, parts, overlap, copies });
+            let together = round.together;
+            self.walk.joins.push(LegJoin { legs, parts, together, copies });
         }
     }
 

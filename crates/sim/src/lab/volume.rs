@@ -564,7 +564,7 @@ impl VolumeSite<'_> {
         let disks = ((touched / unit).ceil() as u32).clamp(1, most);
         if disks > 1 {
             draft.note(format!(
-                "{}: the load is on {disks} of its disks, one after the other; the estimate takes these for evenly used",
+                "{}: the load is on {disks} of its disks, one after the other",
                 self.name
             ));
         }

@@ -1,6 +1,7 @@
 //! The estimator on hand-made plants: against exact solutions, against small simulators that share no code with it, against
 //! the event engine, against its own bounds; what must hold in any network; and its bottlenecks.
 
+mod arrays;
 mod company;
 mod in_a_row;
 pub mod labs;
