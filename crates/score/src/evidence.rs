@@ -160,7 +160,7 @@ impl Judged<'_> {
         };
         let published = self.first().zip(other.first());
         mine.steps == theirs.steps
-            && looseness(other.claim.relation) <= looseness(self.claim.relation)
+            && says_as_much(other.claim.relation, self.claim.relation)
             && published.is_some_and(|(mine, theirs)| near(mine / a, theirs / b, TWINS))
             && nominal
             && rivals
@@ -243,13 +243,13 @@ impl Judged<'_> {
     }
 }
 
-/// How much a relation leaves open: of two claims of one figure the looser one says no more.
-fn looseness(of: Relation) -> u8 {
-    match of {
-        Relation::Equal => 0,
-        Relation::About => 1,
-        Relation::JustOver => 2,
-        Relation::Over | Relation::UpTo => 3,
+/// Whether a claim with the first relation says what one of the same figure with the second says.
+fn says_as_much(first: Relation, second: Relation) -> bool {
+    match first {
+        Relation::Equal => true,
+        Relation::About => second != Relation::Equal,
+        Relation::JustOver => matches!(second, Relation::JustOver | Relation::Over),
+        Relation::Over | Relation::UpTo => first == second,
     }
 }
 
@@ -260,5 +260,29 @@ fn combined(all: impl Iterator<Item = bool>) -> Option<bool> {
         _ if all.is_empty() => None,
         0 => Some(false),
         count => (count == all.len()).then_some(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lower bound and an upper one are two claims, whatever their figures.
+    #[test]
+    fn a_looser_claim_says_no_more_and_another_side_does() {
+        for second in [Relation::About, Relation::JustOver, Relation::Over, Relation::UpTo] {
+            assert!(
+                says_as_much(Relation::Equal, second) && !says_as_much(second, Relation::Equal)
+            );
+        }
+        assert!(says_as_much(Relation::JustOver, Relation::Over));
+        for (first, second) in [
+            (Relation::Over, Relation::JustOver),
+            (Relation::Over, Relation::UpTo),
+            (Relation::UpTo, Relation::Over),
+            (Relation::JustOver, Relation::UpTo),
+        ] {
+            assert!(!says_as_much(first, second), "{first:?} {second:?}");
+        }
     }
 }
