@@ -42,6 +42,8 @@ pub struct StepFigures {
     pub depth: u32,
     /// Operations a second that the open loops were asked for, summed over the workers.
     pub offered_iops: f64,
+    /// Operations a second that the open loops did.
+    pub open_iops: f64,
     /// The measured time that was planned, in nanoseconds.
     pub planned_ns: u64,
     /// The measured time that any worker reported: what every rate of the step divides by.
@@ -202,6 +204,12 @@ pub enum Loops {
     Observed,
 }
 
+/// What the open loops of a step did.
+fn open_iops(step: &StepData) -> f64 {
+    let open = |worker: &WorkerData| matches!(worker.load.arrivals, Loop::Open { .. });
+    Pool::of(step, open).map_or(0.0, |pool| Figures::of(&pool).both.iops)
+}
+
 impl StepFigures {
     /// The figures of a step; `null` is whether all its targets complete at once, `events` are those of the run.
     pub(crate) fn of(step: &StepData, null: bool, rule: &Steady, events: &[Event]) -> StepFigures {
@@ -225,6 +233,7 @@ impl StepFigures {
             loops: loops(&step.workers),
             depth,
             offered_iops: offered,
+            open_iops: open_iops(step),
             planned_ns: step.head.times.measured().0,
             measured_ns: step.span.0,
             void: step

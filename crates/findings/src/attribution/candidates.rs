@@ -452,7 +452,8 @@ impl<'a> Inputs<'a> {
         if step.testified() {
             push(Limiter::Generator, Signs::Generator(self.generator()));
         }
-        if step.loops != Loops::Closed && step.offered > 0.0 {
+        // What was not carried limited nothing.
+        if step.loops != Loops::Closed && step.offered > 0.0 && !step.falls_short() {
             let short = if self.open > 0.0 { 1.0 - step.iops / step.offered } else { 0.0 };
             let short = if step.is_behind() { 1.0 } else { ramp(short, 1.0 - CARRIED, 0.05) };
             let signs = RateSigns { base: 1.0, short, full: self.full, waits: self.waits };

@@ -56,6 +56,8 @@ pub(super) struct Observed {
     pub thinking: f64,
     /// Operations a second that open loops were asked for.
     pub offered: f64,
+    /// What the open loops did.
+    pub open_iops: f64,
     pub loops: Loops,
     pub iops: f64,
     pub bytes_per_s: f64,
@@ -158,6 +160,7 @@ impl Observed {
             depth,
             thinking: if depth > 0.0 { pausing / depth } else { 0.0 },
             offered: figures.offered_iops,
+            open_iops: figures.open_iops,
             loops: figures.loops,
             iops: both.iops,
             bytes_per_s: both.bytes_per_s,
@@ -174,6 +177,14 @@ impl Observed {
     /// Whether all that open loops were asked for was done, but for a little.
     pub fn is_carried(&self) -> bool {
         self.loops == Loops::Open && self.iops >= CARRIED * self.offered && !self.is_behind()
+    }
+
+    /// Whether open loops, beside closed ones or not, did clearly less than they were asked for: by more than a little, and by
+    /// more than chance makes of arrivals.
+    pub fn falls_short(&self) -> bool {
+        let missing = self.offered - self.open_iops;
+        let chance = BEHIND_SIGMAS * (self.offered / self.seconds.max(f64::MIN_POSITIVE)).sqrt();
+        missing > (1.0 - CARRIED) * self.offered && missing > chance
     }
 
     /// Whether it is certain that open loops were asked for more than was done, however little more: a hop is full, and what

@@ -378,15 +378,15 @@ impl<'a> WarningList<'a> {
 
     fn loops(&mut self) {
         let short = |s: &StepFigures| {
-            s.loops == Loops::Open && s.complete() && s.total.both.iops < CARRIED * s.offered_iops
+            s.offered_iops > 0.0 && s.complete() && s.open_iops < CARRIED * s.offered_iops
         };
         let of = self.that(|s| short(s) && s.total.both.ops > 0);
-        let part = |s: &StepFigures| s.total.both.iops / s.offered_iops;
+        let part = |s: &StepFigures| s.open_iops / s.offered_iops;
         if let Some(worst) = of.iter().min_by(|a, b| part(a).total_cmp(&part(b))) {
             let text = format!(
                 "the offered load was not carried {{in}}: of {} operations a second {} were done ({})",
                 count(worst.offered_iops.round()),
-                count(worst.total.both.iops.round()),
+                count(worst.open_iops.round()),
                 share_text(part(worst)),
             );
             let next = "response time then grows with the length of the step; offer less, or look for what limits";

@@ -28,8 +28,13 @@ impl LabBuilder<'_> {
             let each = disks / groups;
             let paired = matches!(level, Raid::Raid1 | Raid::Raid10);
             let problem = if !disks.is_multiple_of(groups) {
-                let (fewer, more) = (each * groups, (each + 1) * groups);
-                let take = if fewer > 0 { format!("{fewer} or {more}") } else { more.to_string() };
+                let fits =
+                    |each: &u32| *each >= level.disks_min() && (!paired || each.is_multiple_of(2));
+                let fewer = (1..=each).rev().find(fits).map(|each| each * groups);
+                let more = (each + 1..).find(fits).map(|each| each.saturating_mul(groups));
+                let take: Vec<String> =
+                    fewer.into_iter().chain(more).map(|disks| disks.to_string()).collect();
+                let take = take.join(" or ");
                 Some(format!("{disks} disks cannot be divided among {groups} LUNs: take {take}"))
             } else if each < level.disks_min() {
                 let least = level.disks_min();

@@ -5,7 +5,7 @@ use super::sites::Sites;
 use super::state::{CopyEnd, SiteSums, SolverState};
 use super::{blend, fluid, mean, open};
 use crate::plant::{HopElement, Plant};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bottlenecks named, one after the other.
 pub const CHAIN: usize = 3;
@@ -345,7 +345,8 @@ pub fn find(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> Bottleneck
 /// The network with some of its spots `by` times as large: servers, tokens and bytes a second.
 pub fn scaled(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
     let mut out = lumped.clone();
-    for spot in spots {
+    // Hops that are alike are one spot, and are doubled once.
+    for spot in spots.iter().collect::<BTreeSet<_>>() {
         let spot = &mut out.spots[*spot];
         match &mut spot.kind {
             SiteKind::Delay | SiteKind::Batch(..) => {}
@@ -374,7 +375,7 @@ fn beside(speeds: &[f64], by: f64) -> Vec<f64> {
 /// The network with some of its spots `by` times as fast; pools have that many more tokens.
 pub fn faster(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
     let mut out = lumped.clone();
-    let links: Vec<usize> = spots
+    let links: BTreeSet<usize> = spots
         .iter()
         .copied()
         .filter(|spot| matches!(lumped.spots[*spot].kind, SiteKind::Link(_) | SiteKind::Pool(_)))

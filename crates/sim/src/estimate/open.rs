@@ -214,7 +214,9 @@ impl<'a> Limits<'a> {
                 && own >= 0.99 * inner.inside;
             if !is_whole {
                 // The tail of what is within says how variable it is.
-                held.served -= each * self.held(Part::Pool(*pool)).served;
+                // Others who come to it may be served for longer than those of this part.
+                let served = each * self.held(Part::Pool(*pool)).served;
+                held.served = (held.served - served).max(0.0);
             }
             for _ in 0..times {
                 match is_whole {

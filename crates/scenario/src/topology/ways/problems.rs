@@ -83,6 +83,14 @@ impl<'a> WayBuilder<'a, '_> {
                 "`{}` has no cable, and there are several switches: add a [[link]]",
                 self.fabric.nodes[*node].name
             ),
+            // Without links each adapter has a port of the array to itself, as long as there are any.
+            Some(node) if self.lab.links.is_empty() && switches == 0 => {
+                let name = &self.fabric.nodes[*node].name;
+                let other = if *node == trip.array { from } else { &format!("`{}`", array.name) };
+                format!(
+                    "`{name}` finds no free port at {other}: give that one more `ports`, or put a [[switch]] between them"
+                )
+            }
             Some(node) => {
                 let name = &self.fabric.nodes[*node].name;
                 format!("`{name}` has no cable: add a [[link]] with `from = \"{name}\"`, or remove all links")

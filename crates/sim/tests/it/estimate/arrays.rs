@@ -91,6 +91,14 @@ struct Seen {
     latency: f64,
 }
 
+/// The first step of a scenario.
+pub fn plant_of(text: String) -> Plant {
+    let source = scenario::Source { text, ..scenario::Source::default() };
+    let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
+    compile(&scenario, &topology, &scenario.steps()[0]).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
 impl Bench<'_> {
     fn plant(&self) -> Plant {
         let cache = match self.cache {
@@ -119,11 +127,7 @@ impl Bench<'_> {
                 ),
             ),
         };
-        let source = scenario::Source { text, ..scenario::Source::default() };
-        let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
-        compile(&scenario, &topology, &scenario.steps()[0])
-            .unwrap_or_else(|wrong| panic!("{wrong}"))
+        plant_of(text)
     }
 
     /// Estimated, then simulated.
@@ -314,4 +318,25 @@ fn open_reads_of_whole_stripes_among_small_ones() {
     let volume = "media = \"plain\"\nraid = \"raid-0\"\ndisks = 8";
     let span = (20, 4000);
     Bench { volume, vms: 2, work: &work, second: &second, span, ..Bench::default() }.takes(0.06);
+}
+
+/// Reads before the disks that destage what is written beside them: the destages, which take longer, are not within the limit
+/// of the LUN, and whatever that is, an answer that does not wait for a disk comes at once.
+#[test]
+fn reads_beside_destages_wait_before_no_limit_that_is_wide() {
+    for (read, queue) in [(50, 32), (50, 64), (0, 32), (0, 100), (30, 16)] {
+        let lab = format!(
+            "[scenario]\ntitle = \"t\"\n[[array]]\nname = \"a\"\ncache = \"8GB\"\n[[volume]]\nname = \"v\"\narray = \"a\"\n\
+             raid = \"raid-10\"\ndisks = 8\nmedia = \"disk\"\nsize = \"50GB\"\n[[host]]\nname = \"h\"\n\
+             adapters = [{{ name = \"hba\", part = \"qle2560\" }}]\ndisks = [{{ lun = \"a/v\", queue = {queue} }}]\n\
+             [workload.w]\nblock = \"4KiB\"\nrandom = 100\nread = {read}\nrate = 500\narrivals = \"poisson\"\n\
+             [plan]\nworkload = \"w\"\non = \"h\"\nmeasure = \"1s\"\n"
+        );
+        let found = estimate(&plant_of(lab));
+        let flows = found.issuers[0].flows;
+        let mean = |of: usize| flows[of].time / flows[of].ops.max(1.0);
+        // A look-up of 0.1 ms, the wire and the array; a read that misses seeks and turns, and waits for some of these.
+        assert!(mean(1) < 0.2e-3, "{read}% reads, queue {queue}: a write takes {}", mean(1));
+        assert!(mean(0) < 8e-3, "{read}% reads, queue {queue}: a read takes {}", mean(0));
+    }
 }

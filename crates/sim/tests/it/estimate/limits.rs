@@ -1,5 +1,6 @@
 //! The bottlenecks that the estimator names; and that like elements are solved once.
 
+use crate::estimate::arrays::plant_of;
 use crate::estimate::labs::*;
 use sim::estimate::{Estimate, LimitedBy, estimate, sensitivities};
 use sim::model::*;
@@ -271,5 +272,34 @@ fn paths_in_turn_share_the_load_as_in_a_balanced_network() {
         let (customers, queues) = (f64::from(customers), f64::from(queues));
         let exact = customers / (customers + queues - 1.0) * queues / 100e-6;
         assert!((found.iops / exact - 1.0).abs() < 0.03, "{} {exact}", found.iops);
+    }
+}
+
+/// The adapters at both ends of a stream are alike, and solved as one: doubled, they carry twice as much at most.
+#[test]
+fn adapters_that_are_alike_are_doubled_once() {
+    let figure = |name: &str, value: &str| {
+        format!("{{ name = \"{name}\", value = \"{value}\", source = \"t\", kind = \"assumed\" }}")
+    };
+    let nic = [
+        ("port_rate", "10gbe"),
+        ("cpu_per_message", "1 ns"),
+        ("cpu_per_packet_offload", "1 ns"),
+        ("cpu_per_byte", "0.01 ps/B"),
+        ("latency", "1 ns"),
+    ]
+    .map(|(name, value)| figure(name, value))
+    .join(", ");
+    let lab = format!(
+        "[scenario]\ntitle = \"t\"\n[[part]]\nname = \"n\"\nkind = \"nic\"\nfigures = [{nic}]\n[[part]]\nname = \"s\"\n\
+         kind = \"switch\"\nfigures = [{}]\n[[switch]]\nname = \"s\"\npart = \"s\"\n[[host]]\nname = \"h{{1..2}}\"\n\
+         adapters = [{{ name = \"nic\", part = \"n\" }}]\n[[link]]\nfrom = \"h1.nic\"\nto = \"s\"\nlength_m = 10\n[[link]]\n\
+         from = \"h2.nic\"\nto = \"s\"\nlength_m = 1\n[[receiver]]\nname = \"far\"\nhost = \"h2\"\nfrom = \"h1\"\n[workload.w]\n\
+         kind = \"net\"\nload = \"tcp\"\nstreams = 1\nmessage = \"64KiB\"\n[plan]\nworkload = \"w\"\non = \"far\"\nmeasure = \"2s\"\n",
+        figure("port_rate", "10gbe"),
+    );
+    let found = estimate(&plant_of(lab));
+    for chain in found.limits.windows(2) {
+        assert!(chain[1].iops < 2.01 * chain[0].iops, "{:?}", found.limits);
     }
 }
