@@ -311,7 +311,9 @@ impl<'a> MeanSolver<'a> {
         let found = self.found.iter().flatten();
         let times = at.len() - self.queued.len();
         let mut off: Vec<f64> = found.clone().zip(&at).map(|((now, _), at)| now - at).collect();
-        let mut weights: Vec<f64> = found.map(|(_, weight)| *weight).collect();
+        let items = self.lumped.loads.iter().flat_map(|load| &load.items);
+        let weigh = |((_, weight), item): (&(f64, f64), &LumpedItem)| weight * item.times.sqrt();
+        let mut weights: Vec<f64> = found.zip(items).map(weigh).collect();
         let sums = self.sums.take().unwrap_or_else(|| SiteSums::in_use(self.lumped, state));
         let seen = self.seen(state, &sums);
         off.extend(seen.iter().zip(&self.queued).map(|(now, queued)| now - queued));
@@ -363,7 +365,7 @@ impl<'a> MeanSolver<'a> {
                         .service(number, item, (&sums, closed), &spots)
                         .max(company::together(self.lumped, state, (number, at))),
                 };
-                let (stay, weight) = (state.stays[number][at], item.visits / cycle);
+                let (stay, weight) = (state.stays[number][at], item.visits / item.times / cycle);
                 change = change.max((now - stay).abs() * weight);
                 self.found[number][at] = (now, weight);
             }
@@ -671,6 +673,7 @@ fn solved(mut at: impl FnMut(f64) -> Met) -> Met {
 
 #[cfg(test)]
 mod tests {
+    use super::super::symmetry::Alike;
     use super::super::{fluid, limits, lumped};
     use super::*;
     use scenario::{Source, Stage};
@@ -686,7 +689,7 @@ mod tests {
         let (mut fast, mut slow) = (0, 0);
         for step in scenario.stages().iter().flat_map(Stage::examples) {
             let plant = crate::lab::compile(&scenario, &topology, &step).expect("a plant");
-            let network = lumped::lump(&plant.network, 0.0);
+            let network = lumped::lump(&Alike::of(&plant.network), 0.0);
             let from = SolverState::alone(&network, CopyEnd::Random);
             let from = fluid::fluid(&network, &from).state;
             let (found, took) = accelerated(&network, from.clone());
@@ -713,7 +716,7 @@ mod tests {
         let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
         let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
         let plant = crate::lab::compile(&scenario, &topology, &scenario.steps()[0]);
-        let mut network = lumped::lump(&plant.expect("a plant").network, 0.0);
+        let mut network = lumped::lump(&Alike::of(&plant.expect("a plant").network), 0.0);
         if twice {
             network = limits::more_load(&network);
         }
