@@ -172,6 +172,14 @@ impl States<'_> {
     }
 }
 
+/// What is nothing where each further state is at most so likely beside the one before: beyond the servers births only
+/// decrease and no speed does, so that the rest is a geometric tail, whose second moment grows with the third power of its
+/// length.
+fn nothing(more: f64) -> f64 {
+    let fades = (10.0 * (1.0 - more)).min(1.0);
+    NOTHING * fades * fades * fades
+}
+
 /// Sums over the states, weighted.
 #[derive(Default)]
 struct StateSums {
@@ -227,10 +235,9 @@ impl StateSums {
         false
     }
 
-    /// Whether what is left weighs nothing: beyond the servers births only decrease and no speed does, so that it is a
-    /// geometric tail.
+    /// Whether what is left weighs nothing.
     fn ends(&self, rest: f64, more: f64) -> bool {
-        rest < NOTHING * self.all && more < 0.9
+        more < 1.0 && rest < nothing(more) * self.all
     }
 
     /// Adds those in which it does not, up to `last`, or until what is left weighs nothing.
@@ -251,7 +258,7 @@ impl StateSums {
                 weight *= more;
                 at += 1;
                 let rest = weight * (n + 1.0) * (n + 1.0);
-                if rest < NOTHING * (self.all + all) && n > servers && more < 0.9 {
+                if more < 1.0 && n > servers && rest < nothing(more) * (self.all + all) {
                     break 'all;
                 }
                 n += 1.0;
