@@ -40,6 +40,7 @@ mod session;
 mod sites;
 #[cfg(test)]
 mod smooth;
+mod spacing;
 mod state;
 mod stripes;
 mod symmetry;
