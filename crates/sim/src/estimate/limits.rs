@@ -1,6 +1,7 @@
 //! Bottlenecks: the hop that is full, and the next one if the first were doubled.
 
 use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
+use super::mean::{Found, Search};
 use super::repeats::Repeats;
 use super::sites::Sites;
 use super::state::{CopyEnd, SiteSums, SolverState};
@@ -39,6 +40,8 @@ pub struct Solved {
     pub responses: Vec<Option<f64>>,
     /// Only the fluid solution is there: mean value analysis did not converge.
     pub is_fluid: bool,
+    /// Steps found the solution where acceleration did not.
+    pub by_steps: bool,
     /// Iterations and prices that it took.
     pub work: usize,
 }
@@ -46,6 +49,16 @@ pub struct Solved {
 /// Solves a network by all methods. Which open loads are carried whole is tried out: first those that the fluid
 /// solution carries, then fewer, until queue limits and outstanding I/Os suffice for all of them.
 pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
+    solve_by(lumped, from, false)
+}
+
+/// The same for a network like one that was solved, and beginning there. Where acceleration did not find that solution, it is not
+/// tried again.
+pub fn solve_like(lumped: &Lumped, solved: &Solved) -> Solved {
+    solve_by(lumped, Some(&solved.state), solved.by_steps)
+}
+
+fn solve_by(lumped: &Lumped, from: Option<&SolverState>, by_steps: bool) -> Solved {
     // The fluid solution is close to the others and starts them. Batch waits are not queues and are known only from
     // `from`.
     let from = from.cloned().unwrap_or_else(|| SolverState::alone(lumped, CopyEnd::Random));
@@ -57,7 +70,11 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
         lumped.loads.iter().zip(&first.state.rates).map(|of| !is_carried(of)).collect();
     let outstanding: Vec<f64> = lumped.loads.iter().map(|load| load.mix.customers).collect();
     let mut work = first.set;
-    let fast = lumped.loads.iter().all(|load| load.mix.rate.is_none());
+    let search = match lumped.loads.iter().all(|load| load.mix.rate.is_none()) {
+        true if by_steps => Search::Steps,
+        true => Search::Accelerated,
+        false => Search::Approached,
+    };
     loop {
         let network = lumped.overloaded(&held);
         let started = match lumped.loads.iter().any(|load| load.mix.rate.is_some()) {
@@ -69,7 +86,7 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
             // Without open loads it is the same network.
             false => first.clone(),
         };
-        let (solved, carried) = attempt((&network, &repeats), &outstanding, started, fast);
+        let (solved, carried) = attempt((&network, &repeats), &outstanding, started, search);
         work += solved.work;
         let more = carried.iter().zip(&held).any(|(carried, held)| !carried && !held);
         if !more {
@@ -109,7 +126,7 @@ fn fewer(
         }
         network.crowd();
         let start = fluid::fluid(&repeats.network(&network), &repeats.state(&solved.state));
-        let (next, _) = attempt((&network, repeats), outstanding, start, false);
+        let (next, _) = attempt((&network, repeats), outstanding, start, Search::Approached);
         let Solved { state, responses, is_fluid, work, prices, .. } = next;
         let work = solved.work + work;
         solved = Solved { state, responses, is_fluid, work, prices, ..solved };
@@ -127,16 +144,17 @@ fn fewer(
     solved
 }
 
-/// Solves a network whose open loads are all carried, and says which of them in fact are. It starts at its fluid solution;
-/// `fast`: with acceleration.
+/// Solves a network whose open loads are all carried, and says which of them in fact are. It starts at its fluid
+/// solution.
 fn attempt(
     (network, repeats): (&Lumped, &Repeats),
     outstanding: &[f64],
     started: fluid::FluidSolution,
-    fast: bool,
+    search: Search,
 ) -> (Solved, Vec<bool>) {
     let short = repeats.network(network);
-    let (random, rounds) = mean::mean(&short, started.state.clone(), fast);
+    let Found { state: random, rounds, by_steps } =
+        mean::mean(&short, started.state.clone(), search);
     let steady = match &random {
         Some(random) if fluid::has_company(&short) => fluid::fluid(&short, random),
         _ => started,
@@ -155,6 +173,7 @@ fn attempt(
         held: Vec::new(),
         responses,
         is_fluid,
+        by_steps,
         work: rounds + steady.set,
     };
     (solved, carried)

@@ -55,29 +55,50 @@ const NEAR: f64 = 1e-8;
 /// Tokens of one pool that are modelled individually, at most.
 const SLOTS_MOST: f64 = 512.0;
 
-/// The solution, if the iteration converges, and the iterations that it took. Where it does not, it begins again with
-/// smaller steps. Acceleration may find another of several solutions than steps do, as there may be where open loads are
-/// nearly more than is carried: in networks with open loads steps choose the solution, and acceleration ends the search.
-pub fn mean(lumped: &Lumped, from: SolverState, fast: bool) -> (Option<SolverState>, usize) {
-    let (found, mut rounds, lost) = match fast {
-        true => {
+/// How a solution is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// With acceleration, and where that does not converge by steps.
+    Accelerated,
+    /// By steps until it is near. Acceleration may find another of several solutions than steps do, as there may be where
+    /// open loads are nearly more than is carried: in networks with open loads steps choose the solution.
+    Approached,
+    /// By steps: acceleration did not converge for a network like it.
+    Steps,
+}
+
+/// What a search found.
+pub struct Found {
+    /// The solution, if the iteration converged.
+    pub state: Option<SolverState>,
+    /// The iterations that it took.
+    pub rounds: usize,
+    /// Steps found it where acceleration did not.
+    pub by_steps: bool,
+}
+
+/// Looks for the solution. Where the iteration does not converge, it begins again with smaller steps.
+pub fn mean(lumped: &Lumped, from: SolverState, search: Search) -> Found {
+    let (found, mut rounds, lost) = match search {
+        Search::Accelerated => {
             let (found, took) = accelerated(lumped, from.clone());
             (found, took, false)
         }
-        false => approached(lumped, from.clone()),
+        Search::Approached => approached(lumped, from.clone()),
+        Search::Steps => (None, 0, false),
     };
     if found.is_some() {
-        return (found, rounds);
+        return Found { state: found, rounds, by_steps: false };
     }
     // Bold steps that did not even come near are not tried again.
     for step in STEPS.into_iter().skip(usize::from(lost)) {
         let (found, took) = iterate(lumped, from.clone(), step);
         rounds += took;
         if found.is_some() {
-            return (found, rounds);
+            return Found { state: found, rounds, by_steps: search != Search::Approached };
         }
     }
-    (None, rounds)
+    Found { state: None, rounds, by_steps: false }
 }
 
 /// Iterates with acceleration.
@@ -726,7 +747,8 @@ mod tests {
         let held: Vec<bool> = carried.map(|(load, rate)| !load.is_free(*rate)).collect();
         let network = network.overloaded(&held);
         let from = fluid::fluid(&network, &first).state;
-        let (found, took) = mean(&network, from.clone(), false);
+        let Found { state: found, rounds: took, .. } =
+            mean(&network, from.clone(), Search::Approached);
         let mut plainly = 0;
         let plain = STEPS.into_iter().find_map(|step| {
             let (plain, took) = iterate(&network, from.clone(), step);

@@ -358,7 +358,7 @@ fn chain(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> (Vec<Limiting
             _ => limits::more_load(&network),
         };
         if chain.len() < limits::CHAIN {
-            let after = limits::solve(&next, Some(&now.state));
+            let after = limits::solve_like(&next, now);
             rounds += after.work;
             if after.is_fluid != now.is_fluid {
                 let gain = limits::gain((&network, now), (&next, &after));
