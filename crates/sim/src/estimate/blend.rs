@@ -277,8 +277,8 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
     let spaced = spacing::spaced(lumped, random, &served);
     let closed = |spot: usize| match lumped.spots[spot].kind {
         SiteKind::Queue(servers) if servers > 1.0 => share(spot),
-        // What is shared evenly carries as much as with random times, but for what does not meet there.
-        SiteKind::Sharing(_) | SiteKind::Link(_) => 1.0 - spaced[spot],
+        // Links in a row carry as much as with random times, but for what does not meet there.
+        SiteKind::Link(_) => share(spot).max(1.0 - spaced[spot]),
         SiteKind::Queue(_) | SiteKind::Sorted(_) if visits[spot].all > 0.0 => {
             let arrives = visits[spot].arrives(sums.utilization(lumped, spot)).clamp(0.0, 1.0);
             let serves = served[spot].clamp(0.0, VARIABLE_MOST);

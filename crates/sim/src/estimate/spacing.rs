@@ -1,8 +1,9 @@
-//! How far I/Os of closed loads come one by one to what they share.
+//! How far I/Os of closed loads come one by one to links that they cross in a row.
 //!
 //! Where transfers share a link evenly, throughput is that of exponential times whatever the times are (Baskett, Chandy, Muntz
-//! and Palacios 1975): those that are there at once slow each other down, and leave together. But a server that takes one at a
-//! time, each for as long, lets them go so far apart, and where a transfer takes no longer none finds another.
+//! and Palacios 1975): those that are there at once slow each other down, come to the next link together, and leave this one
+//! idle together. But a server that takes one at a time, each for as long, lets them go so far apart, and where a transfer takes
+//! no longer none finds another.
 //!
 //! In simulations that begins as soon as such a server takes a noticeable part of a transfer's time, so that few I/Os carry less
 //! where it becomes faster (`links_in_a_row.py` in the tests). Here it begins where the server takes longer than a transfer, and
@@ -21,8 +22,8 @@ struct Row {
     apart: f64,
 }
 
-/// Per spot that is shared evenly: how far I/Os of closed loads do not meet there, from 0 to 1. `served` is how much services
-/// vary, by spot.
+/// Per spot that is shared evenly: how far I/Os of closed loads do not meet there because of other links, from 0 to 1. `served`
+/// is how much services vary, by spot.
 pub fn spaced(lumped: &Lumped, random: &SolverState, served: &[f64]) -> Vec<f64> {
     let mut met = vec![[0.0; 2]; lumped.spots.len()];
     for (number, load) in lumped.loads.iter().enumerate() {
@@ -45,6 +46,7 @@ fn follow(
     met: &mut [[f64; 2]],
 ) {
     let items = || load.items[class.items.clone()].iter().filter(|item| !item.background);
+    let others = in_a_row(load, class);
     let mut row = Row::default();
     for round in 0..2 {
         for item in items() {
@@ -65,13 +67,27 @@ fn follow(
                 };
                 let each = rate * item.visits / of.count;
                 let [spaced, all] = &mut met[touch.spot];
-                *spaced += each * row.keeps(time);
+                *spaced += each * (1.0 - (1.0 - row.keeps(time)) * others);
                 *all += each;
             }
             row.disturb(item.time, item.scv, item.chance);
         }
         row.disturb(load.mix.think, load.mix.scv, 1.0);
     }
+}
+
+/// How far an I/O of a class crosses links one after the other: 1 where it is on the second longest for half as long as on the
+/// longest, or more.
+fn in_a_row(load: &LumpedLoad, class: &LumpedClass) -> f64 {
+    let (mut most, mut second) = (0.0f64, 0.0f64);
+    for item in load.items[class.items.clone()].iter().filter(|item| !item.background) {
+        if let ItemKind::Transfer(_) = item.kind {
+            let time = item.chance * item.time;
+            second = second.max(most.min(time));
+            most = most.max(time);
+        }
+    }
+    if most > 0.0 { (2.0 * second / most).min(1.0) } else { 0.0 }
 }
 
 impl Row {
