@@ -11,6 +11,7 @@
 
 use super::lumped::{ItemKind, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
 use super::state::SolverState;
+use workload::Dir;
 
 /// I/Os that come so many times as far apart as each is there for do not meet.
 const WIDE: f64 = 3.0;
@@ -77,10 +78,15 @@ fn follow(
 }
 
 /// How far an I/O of a class crosses links one after the other: 1 where it is on the second longest for half as long as on the
-/// longest, or more.
+/// longest, or more. 0 for a copy: its read and its write are so far apart that, in simulations, they keep their distance.
 fn in_a_row(load: &LumpedLoad, class: &LumpedClass) -> f64 {
+    let items = &load.items[class.items.clone()];
+    let goes = |dir: Dir| items.iter().any(|item| item.dir == dir && !item.background);
+    if goes(Dir::Read) && goes(Dir::Write) {
+        return 0.0;
+    }
     let (mut most, mut second) = (0.0f64, 0.0f64);
-    for item in load.items[class.items.clone()].iter().filter(|item| !item.background) {
+    for item in items.iter().filter(|item| !item.background) {
         if let ItemKind::Transfer(_) = item.kind {
             let time = item.chance * item.time;
             second = second.max(most.min(time));
