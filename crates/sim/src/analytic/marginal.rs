@@ -85,7 +85,7 @@ pub(crate) fn met(
         rate = if next > low && next < high { next } else { (low + high) / 2.0 };
     }
     *births = rate.is_finite().then_some(rate);
-    let left = known.left(rate.exp(), states);
+    let left = known.left(rate.exp(), sums.states);
     Met { stretch: sums.stretch / sums.all, beside: sums.beside / sums.all, left }
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn arrivals(service: &Service, servers: f64, load: f64) -> Met {
 }
 
 /// What the states of a process are like whatever the birth rate, as far as they were looked at: for each number present
-/// the births for a rate of 1 beside the speed, and the stretch of one more.
+/// the births for a rate of 1 beside the speed, and the speed with one more.
 struct States<'a> {
     service: &'a Service,
     servers: f64,
@@ -137,24 +137,32 @@ impl States<'_> {
         let (from, most, queued) = (self.each.len(), self.others.most, self.others.queued);
         let to = (from + SOME).min(last + 1);
         self.each.extend((from..to).map(|present| {
-            let n = present as f64;
             let speed = self.service.speed(present as u32 + 1);
-            let elsewhere = most - n;
+            let elsewhere = most - present as f64;
             let births = elsewhere / ((1.0 + (elsewhere - 1.0).max(0.0) * queued) * speed);
-            (births, (n + 1.0) / speed)
+            (births, speed)
         }));
     }
 
-    /// The mean time of a service under way beside the mean speed.
-    fn left(&self, rate: f64, last: usize) -> f64 {
+    /// From how many present on one more makes it no faster, and no more are served.
+    fn constant(&self) -> usize {
+        let steps = match self.service {
+            Service::Rates(rates) => rates.len(),
+            _ => 0,
+        };
+        steps.max(self.servers as usize)
+    }
+
+    /// The mean time of a service under way beside the mean speed, over so many states.
+    fn left(&self, rate: f64, states: usize) -> f64 {
         let Service::Rates(_) = self.service else { return 1.0 };
-        let (mut weight, mut left, mut gained) = (1.0, 0.0, 0.0);
-        for (present, (births, _)) in self.each.iter().enumerate().take(last + 1) {
+        let (mut weight, mut left, mut gained, mut speed) = (1.0, 0.0, 0.0, 0.0);
+        for (present, (births, next)) in self.each.iter().enumerate().take(states) {
             if present > 0 {
-                let speed = self.service.speed(present as u32);
                 left += weight / speed;
                 gained += weight * speed;
             }
+            speed = *next;
             weight *= rate * births;
             if weight > 1e100 {
                 (left, gained, weight) = (left / weight, gained / weight, 1.0);
@@ -164,7 +172,15 @@ impl States<'_> {
     }
 }
 
-/// StateSums over the states, weighted.
+/// What is nothing where each further state is at most so likely beside the one before: beyond the servers births only
+/// decrease and no speed does, so that the rest is a geometric tail, whose second moment grows with the third power of its
+/// length.
+fn nothing(more: f64) -> f64 {
+    let fades = (10.0 * (1.0 - more)).min(1.0);
+    NOTHING * fades * fades * fades
+}
+
+/// Sums over the states, weighted.
 #[derive(Default)]
 struct StateSums {
     all: f64,
@@ -172,41 +188,99 @@ struct StateSums {
     second: f64,
     stretch: f64,
     beside: f64,
+    /// How many states they are over: the others weigh nothing.
+    states: usize,
 }
 
 impl StateSums {
     fn of(states: &mut States, rate: f64, last: usize) -> StateSums {
-        // Not fields of the sums, and nothing is called within, so that all of them stay in registers.
-        let [mut all, mut first, mut second, mut stretched, mut beside] = [0.0; 5];
-        let (mut weight, mut n, mut from) = (1.0, 0.0, 0);
-        let servers = states.servers;
-        'all: while from <= last {
-            if from == states.each.len() {
+        let mut sums = StateSums::default();
+        let constant = states.constant();
+        let mut weight = 1.0;
+        while sums.states <= last && sums.states < constant {
+            if sums.states == states.each.len() {
                 states.more(last);
             }
-            for (births, stretch) in &states.each[from..] {
+            let to = states.each.len().min(constant);
+            let some = &states.each[sums.states..to];
+            if sums.add_each(some, states.servers, rate, &mut weight) {
+                return sums;
+            }
+        }
+        if sums.states <= last {
+            sums.add_constant(states, rate, last, weight);
+        }
+        sums
+    }
+
+    /// Adds states in which the speed depends on how many are there; whether what is left weighs nothing.
+    fn add_each(&mut self, each: &[(f64, f64)], servers: f64, rate: f64, weight: &mut f64) -> bool {
+        for (births, speed) in each {
+            let (n, more) = (self.states as f64, rate * births);
+            self.all += *weight;
+            self.first += *weight * n;
+            self.second += *weight * n * n;
+            self.stretch += *weight * (n + 1.0) / speed;
+            self.beside += *weight * n.min(servers - 1.0);
+            *weight *= more;
+            self.states += 1;
+            if n > servers && self.ends(*weight * (n + 1.0) * (n + 1.0), more) {
+                return true;
+            }
+            if *weight > 1e100 {
+                self.scale(*weight);
+                *weight = 1.0;
+            }
+        }
+        false
+    }
+
+    /// Whether what is left weighs nothing.
+    fn ends(&self, rest: f64, more: f64) -> bool {
+        more < 1.0 && rest < nothing(more) * self.all
+    }
+
+    /// Adds those in which it does not, up to `last`, or until what is left weighs nothing.
+    fn add_constant(&mut self, states: &mut States, rate: f64, last: usize, mut weight: f64) {
+        // Not fields of the sums, and nothing is called within, so that all of them stay in registers.
+        let [mut all, mut first, mut second] = [0.0; 3];
+        let (mut at, servers) = (self.states, states.servers);
+        let mut n = at as f64;
+        'all: while at <= last {
+            if at == states.each.len() {
+                states.more(last);
+            }
+            for (births, _) in &states.each[at..] {
+                let (some, more) = (weight * n, rate * births);
                 all += weight;
-                first += weight * n;
-                second += weight * n * n;
-                stretched += weight * stretch;
-                beside += weight * if n < servers - 1.0 { n } else { servers - 1.0 };
-                let grows = rate * births;
-                weight *= grows;
-                // Beyond the servers births only decrease and speed is constant, so the rest is a geometric tail.
+                first += some;
+                second += some * n;
+                weight *= more;
+                at += 1;
                 let rest = weight * (n + 1.0) * (n + 1.0);
-                if rest < NOTHING * all && n > servers && grows < 0.9 {
+                if more < 1.0 && n > servers && rest < nothing(more) * (self.all + all) {
                     break 'all;
                 }
                 n += 1.0;
                 if weight > 1e100 {
-                    [all, first, second, stretched, beside] =
-                        [all, first, second, stretched, beside].map(|sum| sum / weight);
+                    [all, first, second] = [all, first, second].map(|sum| sum / weight);
+                    self.scale(weight);
                     weight = 1.0;
                 }
             }
-            from = states.each.len();
         }
-        StateSums { all, first, second, stretch: stretched, beside }
+        let speed = states.each[at - 1].1;
+        self.all += all;
+        self.first += first;
+        self.second += second;
+        self.stretch += (first + all) / speed;
+        self.beside += all * (servers - 1.0);
+        self.states = at;
+    }
+
+    fn scale(&mut self, by: f64) {
+        let sums = [&mut self.all, &mut self.first, &mut self.second];
+        sums.into_iter().chain([&mut self.stretch, &mut self.beside]).for_each(|sum| *sum /= by);
     }
 
     fn mean(&self) -> f64 {

@@ -8,6 +8,7 @@
 //! Queueing Network Analyzer, 1983).
 
 use super::lumped::{ItemKind, ItemSite, Lumped, LumpedClass, LumpedItem, LumpedLoad, SiteKind};
+use super::spacing;
 use super::state::{CopyEnd, SiteSums, SolverState};
 use super::upstream::{self, Joint, Known, Origin};
 use crate::analytic::sorting;
@@ -273,8 +274,11 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
         };
         share * returning
     };
+    let spaced = spacing::spaced(lumped, random, &served);
     let closed = |spot: usize| match lumped.spots[spot].kind {
         SiteKind::Queue(servers) if servers > 1.0 => share(spot),
+        // Links in a row carry as much as with random times, but for what does not meet there.
+        SiteKind::Link(_) => share(spot).max(1.0 - spaced[spot]),
         SiteKind::Queue(_) | SiteKind::Sorted(_) if visits[spot].all > 0.0 => {
             let arrives = visits[spot].arrives(sums.utilization(lumped, spot)).clamp(0.0, 1.0);
             let serves = served[spot].clamp(0.0, VARIABLE_MOST);

@@ -364,6 +364,7 @@ fn stay_of(lumped: &Lumped, item: &LumpedItem, prices: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::lumped;
+    use super::super::symmetry::Alike;
     use super::*;
     use crate::Ps;
     use crate::model::{Class, Hop, Law, Load, Network, Pool, Station};
@@ -419,7 +420,7 @@ mod tests {
             let class = Class::read(4096, route);
             network.load(Load::closed(of.customers, Law::ZERO, class));
         }
-        let lumped = lumped::lump(&network, 0.0);
+        let lumped = lumped::lump(&Alike::of(&network), 0.0);
         let from = SolverState::alone(&lumped, CopyEnd::Random);
         let found = fluid(&lumped, &from);
         for (number, expected) in rates(loads).into_iter().enumerate() {

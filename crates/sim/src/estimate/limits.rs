@@ -1,10 +1,13 @@
 //! Bottlenecks: the hop that is full, and the next one if the first were doubled.
 
 use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
+use super::mean::{Found, Search};
+use super::repeats::Repeats;
 use super::sites::Sites;
 use super::state::{CopyEnd, SiteSums, SolverState};
 use super::{blend, fluid, mean, open};
 use crate::plant::{HopElement, Plant};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bottlenecks named, one after the other.
@@ -37,6 +40,8 @@ pub struct Solved {
     pub responses: Vec<Option<f64>>,
     /// Only the fluid solution is there: mean value analysis did not converge.
     pub is_fluid: bool,
+    /// Steps found the solution where acceleration did not.
+    pub by_steps: bool,
     /// Iterations and prices that it took.
     pub work: usize,
 }
@@ -44,30 +49,49 @@ pub struct Solved {
 /// Solves a network by all methods. Which open loads are carried whole is tried out: first those that the fluid
 /// solution carries, then fewer, until queue limits and outstanding I/Os suffice for all of them.
 pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
+    solve_by(lumped, from, false)
+}
+
+/// The same for a network like one that was solved, and beginning there. Where acceleration did not find that solution, it is not
+/// tried again.
+pub fn solve_like(lumped: &Lumped, solved: &Solved) -> Solved {
+    solve_by(lumped, Some(&solved.state), solved.by_steps)
+}
+
+fn solve_by(lumped: &Lumped, from: Option<&SolverState>, by_steps: bool) -> Solved {
     // The fluid solution is close to the others and starts them. Batch waits are not queues and are known only from
     // `from`.
     let from = from.cloned().unwrap_or_else(|| SolverState::alone(lumped, CopyEnd::Random));
-    let first = fluid::fluid(lumped, &from);
+    let repeats = Repeats::of(lumped);
+    let first = fluid::fluid(&repeats.network(lumped), &repeats.state(&from));
     let is_carried =
         |(load, rate): (&LumpedLoad, &f64)| load.mix.rate.is_none() || load.is_free(*rate);
     let mut held: Vec<bool> =
         lumped.loads.iter().zip(&first.state.rates).map(|of| !is_carried(of)).collect();
     let outstanding: Vec<f64> = lumped.loads.iter().map(|load| load.mix.customers).collect();
     let mut work = first.set;
-    let fast = lumped.loads.iter().all(|load| load.mix.rate.is_none());
+    let search = match lumped.loads.iter().all(|load| load.mix.rate.is_none()) {
+        true if by_steps => Search::Steps,
+        true => Search::Accelerated,
+        false => Search::Approached,
+    };
     loop {
         let network = lumped.overloaded(&held);
         let started = match lumped.loads.iter().any(|load| load.mix.rate.is_some()) {
             // Nearly the same network: what is held is carried as far as its I/Os outstanding go in both.
-            true => fluid::fluid_from(&network, &first.state, first.prices.clone()),
+            true => {
+                let short = repeats.network(&network);
+                fluid::fluid_from(&short, &first.state, first.prices.clone())
+            }
             // Without open loads it is the same network.
             false => first.clone(),
         };
-        let (solved, carried) = attempt(&network, &outstanding, started, fast);
+        let (solved, carried) = attempt((&network, &repeats), &outstanding, started, search);
         work += solved.work;
         let more = carried.iter().zip(&held).any(|(carried, held)| !carried && !held);
         if !more {
-            let solved = fewer(lumped, network, Solved { held, work, ..solved }, &outstanding);
+            let solved =
+                fewer(lumped, (network, &repeats), Solved { held, work, ..solved }, &outstanding);
             let constant = total(lumped, &first.state);
             return finished(lumped, Solved { constant, ..solved });
         }
@@ -77,7 +101,12 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
 
 /// Of open loads that carry more than falls due with all that may be outstanding, finds how many suffice: as many fewer
 /// as it carries more, of all of them at once and again until nothing changes.
-fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: &[f64]) -> Solved {
+fn fewer(
+    lumped: &Lumped,
+    (mut network, repeats): (Lumped, &Repeats),
+    mut solved: Solved,
+    outstanding: &[f64],
+) -> Solved {
     let due = |number: usize, solved: &Solved| {
         let rate = lumped.loads[number].mix.rate.filter(|_| solved.held[number])?;
         Some(solved.state.rates[number] / rate)
@@ -96,8 +125,8 @@ fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: 
             break;
         }
         network.crowd();
-        let start = fluid::fluid(&network, &solved.state);
-        let (next, _) = attempt(&network, outstanding, start, false);
+        let start = fluid::fluid(&repeats.network(&network), &repeats.state(&solved.state));
+        let (next, _) = attempt((&network, repeats), outstanding, start, Search::Approached);
         let Solved { state, responses, is_fluid, work, prices, .. } = next;
         let work = solved.work + work;
         solved = Solved { state, responses, is_fluid, work, prices, ..solved };
@@ -115,22 +144,25 @@ fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: 
     solved
 }
 
-/// Solves a network whose open loads are all carried, and says which of them in fact are. It starts at its fluid solution;
-/// `fast`: with acceleration.
+/// Solves a network whose open loads are all carried, and says which of them in fact are. It starts at its fluid
+/// solution.
 fn attempt(
-    network: &Lumped,
+    (network, repeats): (&Lumped, &Repeats),
     outstanding: &[f64],
     started: fluid::FluidSolution,
-    fast: bool,
+    search: Search,
 ) -> (Solved, Vec<bool>) {
-    let (random, rounds) = mean::mean(network, started.state.clone(), fast);
+    let short = repeats.network(network);
+    let Found { state: random, rounds, by_steps } =
+        mean::mean(&short, started.state.clone(), search);
     let steady = match &random {
-        Some(random) if fluid::has_company(network) => fluid::fluid(network, random),
+        Some(random) if fluid::has_company(&short) => fluid::fluid(&short, random),
         _ => started,
     };
     let is_fluid = random.is_none();
-    let random = random.unwrap_or_else(|| steady.state.clone());
-    let (mut state, varies) = blend::blend(network, &steady.state, &random);
+    let constant = repeats.whole(&steady.state);
+    let random = random.as_ref().map_or(Cow::Borrowed(&*constant), |random| repeats.whole(random));
+    let (mut state, varies) = blend::blend(network, &constant, &random);
     let open::Carried { responses, carried } =
         open::carried(network, outstanding, &mut state, &varies);
     let solved = Solved {
@@ -141,6 +173,7 @@ fn attempt(
         held: Vec::new(),
         responses,
         is_fluid,
+        by_steps,
         work: rounds + steady.set,
     };
     (solved, carried)

@@ -2,12 +2,12 @@
 //! and for each item that takes an I/O's time the spots where it does.
 
 use super::arms::{self, EqualArms};
-use super::gated::{Machines, machines};
+use super::gated::Machines;
 use super::joint;
-use super::mix::{self, LoadMix};
+use super::mix::LoadMix;
 use super::sites::Sites;
 use super::state::{QueueGain, largest_of};
-use super::symmetry::{Colouring, alike};
+use super::symmetry::{Alike, Colouring};
 use super::walk::{Averages, FlatRoute, LegJoin, LegKind, walk};
 use crate::model::{Network, Station};
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,6 +156,8 @@ pub struct LumpedItem {
     pub visits: f64,
     /// Visits per I/O of its class.
     pub chance: f64,
+    /// How many items like it it stands for, itself among them ([`super::repeats`]).
+    pub times: f64,
     /// Seconds without queueing.
     pub time: f64,
     /// Squared coefficient of variation of `time`.
@@ -368,12 +370,9 @@ impl Lumped {
 
 /// Merges like elements of a network. Where a skip depends on the tokens of a pool that are held, that is the share
 /// `held` of them.
-pub fn lump(network: &Network, held: f64) -> Lumped {
-    let sites = Sites::new(network);
-    let mixes: Vec<LoadMix> = network.loads().iter().map(mix::mix).collect();
-    let alike = alike(network, &sites, &mixes);
-    let machines = machines(network, &sites, &mixes, &alike);
-    let mut builder = LumpedBuilder::new(network, &sites, &alike, &machines, held);
+pub fn lump(known: &Alike, held: f64) -> Lumped {
+    let Alike { network, sites, mixes, colours, machines } = known;
+    let mut builder = LumpedBuilder::new(network, sites, colours, machines, held);
     for (number, of) in mixes.iter().enumerate() {
         builder.load(number, of);
     }
@@ -540,6 +539,7 @@ impl<'a> LumpedBuilder<'a> {
                 kind: ItemKind::Service,
                 visits: leg.chance * class.share,
                 chance: leg.chance,
+                times: 1.0,
                 time: leg.time,
                 scv: leg.scv,
                 skew: leg.skew,

@@ -55,29 +55,50 @@ const NEAR: f64 = 1e-8;
 /// Tokens of one pool that are modelled individually, at most.
 const SLOTS_MOST: f64 = 512.0;
 
-/// The solution, if the iteration converges, and the iterations that it took. Where it does not, it begins again with
-/// smaller steps. Acceleration may find another of several solutions than steps do, as there may be where open loads are
-/// nearly more than is carried: in networks with open loads steps choose the solution, and acceleration ends the search.
-pub fn mean(lumped: &Lumped, from: SolverState, fast: bool) -> (Option<SolverState>, usize) {
-    let (found, mut rounds, lost) = match fast {
-        true => {
+/// How a solution is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// With acceleration, and where that does not converge by steps.
+    Accelerated,
+    /// By steps until it is near. Acceleration may find another of several solutions than steps do, as there may be where
+    /// open loads are nearly more than is carried: in networks with open loads steps choose the solution.
+    Approached,
+    /// By steps: acceleration did not converge for a network like it.
+    Steps,
+}
+
+/// What a search found.
+pub struct Found {
+    /// The solution, if the iteration converged.
+    pub state: Option<SolverState>,
+    /// The iterations that it took.
+    pub rounds: usize,
+    /// Steps found it where acceleration did not.
+    pub by_steps: bool,
+}
+
+/// Looks for the solution. Where the iteration does not converge, it begins again with smaller steps.
+pub fn mean(lumped: &Lumped, from: SolverState, search: Search) -> Found {
+    let (found, mut rounds, lost) = match search {
+        Search::Accelerated => {
             let (found, took) = accelerated(lumped, from.clone());
             (found, took, false)
         }
-        false => approached(lumped, from.clone()),
+        Search::Approached => approached(lumped, from.clone()),
+        Search::Steps => (None, 0, false),
     };
     if found.is_some() {
-        return (found, rounds);
+        return Found { state: found, rounds, by_steps: false };
     }
     // Bold steps that did not even come near are not tried again.
     for step in STEPS.into_iter().skip(usize::from(lost)) {
         let (found, took) = iterate(lumped, from.clone(), step);
         rounds += took;
         if found.is_some() {
-            return (found, rounds);
+            return Found { state: found, rounds, by_steps: search != Search::Approached };
         }
     }
-    (None, rounds)
+    Found { state: None, rounds, by_steps: false }
 }
 
 /// Iterates with acceleration.
@@ -311,7 +332,9 @@ impl<'a> MeanSolver<'a> {
         let found = self.found.iter().flatten();
         let times = at.len() - self.queued.len();
         let mut off: Vec<f64> = found.clone().zip(&at).map(|((now, _), at)| now - at).collect();
-        let mut weights: Vec<f64> = found.map(|(_, weight)| *weight).collect();
+        let items = self.lumped.loads.iter().flat_map(|load| &load.items);
+        let weigh = |((_, weight), item): (&(f64, f64), &LumpedItem)| weight * item.times.sqrt();
+        let mut weights: Vec<f64> = found.zip(items).map(weigh).collect();
         let sums = self.sums.take().unwrap_or_else(|| SiteSums::in_use(self.lumped, state));
         let seen = self.seen(state, &sums);
         off.extend(seen.iter().zip(&self.queued).map(|(now, queued)| now - queued));
@@ -363,7 +386,7 @@ impl<'a> MeanSolver<'a> {
                         .service(number, item, (&sums, closed), &spots)
                         .max(company::together(self.lumped, state, (number, at))),
                 };
-                let (stay, weight) = (state.stays[number][at], item.visits / cycle);
+                let (stay, weight) = (state.stays[number][at], item.visits / item.times / cycle);
                 change = change.max((now - stay).abs() * weight);
                 self.found[number][at] = (now, weight);
             }
@@ -671,6 +694,7 @@ fn solved(mut at: impl FnMut(f64) -> Met) -> Met {
 
 #[cfg(test)]
 mod tests {
+    use super::super::symmetry::Alike;
     use super::super::{fluid, limits, lumped};
     use super::*;
     use scenario::{Source, Stage};
@@ -686,7 +710,7 @@ mod tests {
         let (mut fast, mut slow) = (0, 0);
         for step in scenario.stages().iter().flat_map(Stage::examples) {
             let plant = crate::lab::compile(&scenario, &topology, &step).expect("a plant");
-            let network = lumped::lump(&plant.network, 0.0);
+            let network = lumped::lump(&Alike::of(&plant.network), 0.0);
             let from = SolverState::alone(&network, CopyEnd::Random);
             let from = fluid::fluid(&network, &from).state;
             let (found, took) = accelerated(&network, from.clone());
@@ -713,7 +737,7 @@ mod tests {
         let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
         let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
         let plant = crate::lab::compile(&scenario, &topology, &scenario.steps()[0]);
-        let mut network = lumped::lump(&plant.expect("a plant").network, 0.0);
+        let mut network = lumped::lump(&Alike::of(&plant.expect("a plant").network), 0.0);
         if twice {
             network = limits::more_load(&network);
         }
@@ -723,7 +747,8 @@ mod tests {
         let held: Vec<bool> = carried.map(|(load, rate)| !load.is_free(*rate)).collect();
         let network = network.overloaded(&held);
         let from = fluid::fluid(&network, &first).state;
-        let (found, took) = mean(&network, from.clone(), false);
+        let Found { state: found, rounds: took, .. } =
+            mean(&network, from.clone(), Search::Approached);
         let mut plainly = 0;
         let plain = STEPS.into_iter().find_map(|step| {
             let (plain, took) = iterate(&network, from.clone(), step);

@@ -35,10 +35,12 @@ mod own_limits;
 mod pace;
 mod parallel;
 mod ramps;
+mod repeats;
 mod session;
 mod sites;
 #[cfg(test)]
 mod smooth;
+mod spacing;
 mod state;
 mod stripes;
 mod symmetry;
@@ -55,6 +57,7 @@ use limits::{Bottleneck, HopGroup, Solved};
 use lumped::Lumped;
 use ramps::Ramps;
 use state::SiteSums;
+use symmetry::Alike;
 
 /// What a plant will carry.
 #[derive(Clone, Debug, PartialEq)]
@@ -214,8 +217,9 @@ impl Solution<'_> {
     /// Solves the network of a plant. A stock, such as the dirty data of a cache, is taken to be small; where that would fill it,
     /// it is full.
     pub fn of(plant: &Plant) -> Solution<'_> {
+        let alike = Alike::of(&plant.network);
         let at = |held: f64| {
-            let mut lumped = lumped::lump(&plant.network, held);
+            let mut lumped = lumped::lump(&alike, held);
             turns::add(&mut lumped, &plant.network);
             let ramps = Ramps::of(plant, &lumped);
             let lumped = if ramps.is_empty() { lumped } else { ramps.highest(&lumped) };
@@ -354,7 +358,7 @@ fn chain(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> (Vec<Limiting
             _ => limits::more_load(&network),
         };
         if chain.len() < limits::CHAIN {
-            let after = limits::solve(&next, Some(&now.state));
+            let after = limits::solve_like(&next, now);
             rounds += after.work;
             if after.is_fluid != now.is_fluid {
                 let gain = limits::gain((&network, now), (&next, &after));

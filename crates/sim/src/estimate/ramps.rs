@@ -106,6 +106,7 @@ fn mean(all: &[Solved], highest: &Solved) -> Solved {
         utilization: (0..spots).map(|spot| average(&|of| of.utilization[spot])).collect(),
         held: (0..loads).map(|number| all.iter().any(|of| of.held[number])).collect(),
         is_fluid: all.iter().any(|of| of.is_fluid),
+        by_steps: false,
         work: highest.work + all.iter().map(|of| of.work).sum::<usize>(),
         state,
     }

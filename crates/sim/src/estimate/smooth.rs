@@ -2,6 +2,7 @@
 
 use super::limits;
 use super::lumped::{self, Lumped};
+use super::symmetry::Alike;
 use crate::model::{Class, Hop, Law, Load, Network, Station};
 use crate::time::Ps;
 use scenario::{Source, Stage};
@@ -48,7 +49,7 @@ fn sweep(name: &str, text: &str) -> usize {
     let mut swept = 0;
     for step in scenario.stages().iter().flat_map(Stage::examples) {
         let plant = crate::lab::compile(&scenario, &topology, &step).expect("a plant");
-        let network = lumped::lump(&plant.network, 0.0);
+        let network = lumped::lump(&Alike::of(&plant.network), 0.0);
         let solved = limits::solve(&network, None);
         for group in limits::groups(&plant, &network) {
             let used = group.spots.iter().map(|spot| solved.utilization[*spot]).fold(0.0, f64::max);
@@ -107,9 +108,10 @@ fn each_of_some_stations_that_becomes_the_fastest_carries_no_less() {
                     Law::Constant(us(think)),
                     Class::read(4096, route),
                 ));
-                let lumped = lumped::lump(&network, 0.0);
+                let lumped = lumped::lump(&Alike::of(&network), 0.0);
                 for spot in 0..lumped.spots.len() {
-                    check(&format!("network {seed}, {customers} I/Os, {spot}"), &lumped, &[spot]);
+                    let what = format!("network {seed}, {customers} I/Os, {spot}");
+                    check(&what, &lumped, &[spot]);
                 }
                 seed += 1;
             }

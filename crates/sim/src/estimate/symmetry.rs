@@ -4,7 +4,8 @@
 //! by as many I/Os of each colour, at the same positions of the same routes. Mean values are then equal within a
 //! colour, because the fixed point of one is the fixed point of all.
 
-use super::mix::{LoadMix, SizeShare};
+use super::gated::{Machines, machines};
+use super::mix::{self, LoadMix, SizeShare};
 use super::sites::{Site, Sites};
 use crate::model::{Demand, Hop, Law, Network, Policy, RaidVisit, Station};
 use std::collections::BTreeMap;
@@ -19,6 +20,31 @@ pub struct Colouring {
     pub loads: Vec<u64>,
     /// Per site.
     pub sites: Vec<u64>,
+}
+
+/// What a network is like before it is merged, whatever is held of its pools.
+pub struct Alike<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The numbers of its sites.
+    pub sites: Sites,
+    /// What each load issues.
+    pub mixes: Vec<LoadMix>,
+    /// What is alike.
+    pub colours: Colouring,
+    /// Its machines of threads.
+    pub machines: Machines,
+}
+
+impl Alike<'_> {
+    /// Looks at a network.
+    pub fn of(network: &Network) -> Alike<'_> {
+        let sites = Sites::new(network);
+        let mixes: Vec<LoadMix> = network.loads().iter().map(mix::mix).collect();
+        let colours = alike(network, &sites, &mixes);
+        let machines = machines(network, &sites, &mixes, &colours);
+        Alike { network, sites, mixes, colours, machines }
+    }
 }
 
 /// A route's visit to a site, with everything that distinguishes it.
@@ -80,7 +106,7 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 /// Computes the partition.
-pub fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
+fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
     let mut copies = CopySites::default();
     // Of the class before, which most are like.
     let mut before = 0;

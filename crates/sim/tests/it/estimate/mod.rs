@@ -6,6 +6,7 @@ mod company;
 mod in_a_row;
 pub mod labs;
 mod limits;
+mod links_in_a_row;
 pub mod properties;
 mod routes;
 mod shared_link;
