@@ -53,6 +53,14 @@ impl CachedVolumes {
         })
     }
 
+    /// Whether volumes that write into the cache are written in different ways.
+    pub fn are_written_unlike(&self) -> bool {
+        let back = self.all.iter().filter(|of| of.mode != Some(CacheMode::WriteThrough));
+        let mut written = back.map(|of| &of.written).filter(|of| !of.is_empty());
+        let first = written.next();
+        written.any(|other| Some(other) != first)
+    }
+
     /// The chances that a write of a load finds its block dirty, by the share of the room, of `room` bytes, that dirty data
     /// fills.
     pub fn coalesced(&self, usage: &Usage, load: &VolumeLoad, room: f64) -> Vec<f64> {

@@ -333,6 +333,12 @@ impl VolumeSite<'_> {
                 let most = draft.tokens(pool);
                 let depth = (pool, (work.written.round() as u32).clamp(1, most));
                 let chances = self.cached.coalesced(self.usage, load, dirty.room());
+                if self.cached.are_written_unlike() {
+                    draft.note(format!(
+                        "{}: it shares the room for dirty data with volumes that are written in other ways; all dirty data is                          taken to be of one age, so where one volume's disks keep up and another's do not it is not                          determined how much of the room each has",
+                        self.name
+                    ));
+                }
                 let mut hops = dirty.store(load.writes.bytes(), depth, &work.destage, chances);
                 hops.push(cache.answer.clone());
                 flush.splice(0..0, dirty.flush());
