@@ -61,7 +61,8 @@ impl LabBuilder<'_> {
                 None
             };
             if let Some(problem) = problem {
-                let help = (each < level.disks_min()).then(|| fitting(each)).flatten();
+                let too_few = disks.is_multiple_of(groups) && each < level.disks_min();
+                let help = too_few.then(|| fitting(each)).flatten();
                 let at = place(record, "disks");
                 self.sink.push(|| Mistake::new(at, format!("disks: {problem}")).maybe_help(help));
             }
