@@ -89,10 +89,13 @@ fn carries(what: &str, plant: &Plant, truth: f64) {
     near(what, estimate(plant).iops, truth, WITHIN);
 }
 
+/// VMs, I/Os outstanding at each, the links, mean microseconds of the delay and of the disk, and I/Os a second.
+type Case = (u32, u32, &'static [u64], (u64, u64), f64);
+
 /// An I/O shares a link with those that it finds there: they come to the next one together, and leave it idle together.
 #[test]
 fn few_over_links_one_after_the_other() {
-    let truths: &[(u32, u32, &[u64], (u64, u64), f64)] = &[
+    let truths: &[Case] = &[
         (2, 1, &[100, 100], (50, 0), 6069.0),
         (2, 2, &[100, 100], (50, 0), 7755.0),
         (2, 4, &[100, 100], (50, 0), 8817.0),
