@@ -3,6 +3,7 @@
 use crate::support::{Sketch, Work, one_target};
 use clock::Ns;
 use findings::Analysis;
+use findings::attribution::Limiter;
 use findings::warnings::Severity;
 use record::{Level, Status};
 
@@ -38,6 +39,34 @@ fn an_open_loop_that_was_not_carried_says_so() {
     let text = "of 1,000 operations a second 900 were done (90%)";
     check(OPEN, behind, &["not-carried"], text);
     check(OPEN, Work { ops: 960, ..Work::default() }, &[], "");
+}
+
+/// Beside closed loops as well, and then the rate is not what limited.
+#[test]
+fn an_open_loop_beside_a_closed_one_that_was_not_carried_says_so() {
+    let lab = r#"
+scenario.title = "Two targets"
+target = [{ name = "a", file = "a.bin", create = "1GiB" }, { name = "b", file = "b.bin", create = "1GiB" }]
+workload.open = { block = "8KiB", rate = "1000 IOPS" }
+workload.closed = { block = "8KiB", depth = 1 }
+[plan]
+load = [{ workload = "open", on = "a" }, { workload = "closed", on = "b" }]
+measure = "5s"
+"#;
+    let of = |open: u64| {
+        let ops = move |target: &str| if target == "a" { open } else { 1000 };
+        Sketch::of(lab).analyse(|_, target| Work { ops: ops(target), ..Work::default() })
+    };
+    let behind = of(150);
+    assert_eq!(codes(&behind), ["not-carried", "closed-loop"]);
+    let text = &behind.warnings[0].text;
+    assert!(text.contains("of 1,000 operations a second 150 were done (15%)"), "{text}");
+    assert_eq!(behind.steps[0].open_iops, 150.0);
+    let limit = |analysis: &Analysis| {
+        analysis.steps[0].attribution.as_ref().map(|found| found.limit.clone())
+    };
+    assert_ne!(limit(&behind), Some(Limiter::Rate));
+    assert_eq!(codes(&of(1000)), ["closed-loop"]);
 }
 
 #[test]

@@ -340,3 +340,21 @@ fn reads_beside_destages_wait_before_no_limit_that_is_wide() {
         assert!(mean(0) < 8e-3, "{read}% reads, queue {queue}: a read takes {}", mean(0));
     }
 }
+
+/// Of volumes that are written in different ways and share the room for dirty data the reader is told; not of like ones.
+#[test]
+fn unlike_volumes_behind_one_write_cache_are_told_of() {
+    let told = |second: &str| {
+        let lab = format!(
+            "[scenario]\ntitle = \"t\"\n[[array]]\nname = \"a\"\ncache = \"8GB\"\n[[volume]]\nname = \"v{{1..2}}\"\narray = \"a\"\n\
+             raid = \"raid-10\"\ndisks = 8\nmedia = \"disk\"\nsize = \"50GB\"\n[[host]]\nname = \"h{{1..2}}\"\n\
+             adapters = [{{ name = \"hba\", part = \"qle2560\" }}]\ndisks = [{{ lun = \"a/v{{1..2}}\" }}]\n[[switch]]\nname = \"s\"\n\
+             [workload.w]\nblock = \"4KiB\"\nrandom = 100\nread = 50\nrate = 500\n[workload.s]\n{second}\n[plan]\n\
+             load = [{{ workload = \"w\", on = \"h1\" }}, {{ workload = \"s\", on = \"h2\" }}]\nmeasure = \"1s\"\n"
+        );
+        plant_of(lab).notes.iter().any(|note| note.text.contains("taken to be of one age"))
+    };
+    assert!(told("block = \"4KiB\"\nrandom = 100\nread = 50\nrate = 100\nworking_set = \"1GB\""));
+    assert!(!told("block = \"4KiB\"\nrandom = 100\nread = 50\nrate = 500"));
+    assert!(!told("block = \"4KiB\"\nrandom = 100\nread = 100\nrate = 100"));
+}
