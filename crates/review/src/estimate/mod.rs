@@ -60,12 +60,14 @@ pub struct Estimated {
     pub plan: String,
     /// Its settings, or its plan's name where it has none.
     pub name: String,
-    /// I/Os a second.
+    /// I/Os a second; of network loads jobs, which are messages sent at once or parts of them.
     pub iops: f64,
     /// Bytes a second, read.
     pub read_rate: f64,
     /// Bytes a second, written.
     pub write_rate: f64,
+    /// Bytes a second that network loads deliver, all streams and both ways together; nothing where there are none.
+    pub network_rate: Option<f64>,
     /// Mean service time in seconds, from submission to completion.
     pub latency: Option<f64>,
     /// Lower bound of I/Os a second, for any distributions.
@@ -261,6 +263,8 @@ impl Estimated {
     /// estimate itself found stays.
     fn judge(&mut self, step: &StepFigures) {
         self.limited = limits::limits(step);
+        let network: f64 = step.network.iter().map(|pair| pair.bytes_per_s()).sum();
+        self.network_rate = Some(network).filter(|rate| *rate > 0.0);
         let (Some(first), Some(found)) = (self.limits.first_mut(), &step.attribution) else {
             return;
         };

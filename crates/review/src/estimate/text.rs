@@ -44,6 +44,9 @@ pub(super) fn render(document: &Document) -> String {
             ));
         }
         line(&row(number, width, step));
+        if let Some(rate) = step.network_rate {
+            line(&format!("        network: {} MB/s", mega(rate)));
+        }
         let chain = chain(step);
         // Every step says what limits it; what would be next, only where it is not the same as before.
         let shown = if chain == last_chain { 1 } else { usize::MAX };
@@ -62,17 +65,23 @@ pub(super) fn render(document: &Document) -> String {
 }
 
 fn row(number: u32, width: usize, step: &Estimated) -> String {
-    let mega = |rate: f64| units::count((rate / 1e5).round() / 10.0);
-    let latency = step.latency.map_or_else(|| "-".to_owned(), time);
+    // Jobs of network loads are no I/Os.
+    let is_network = step.network_rate.is_some() && step.workers.is_empty();
+    let of_storage = |text: String| if is_network { "-".to_owned() } else { text };
     format!(
         "{number:>4}  {:<width$} {:>11} {:>10} {:>10} {:>9} {:>11}",
         step.name,
-        units::count(step.iops.round()),
-        mega(step.read_rate),
-        mega(step.write_rate),
-        latency,
-        units::count(step.most_iops.round()),
+        of_storage(units::count(step.iops.round())),
+        of_storage(mega(step.read_rate)),
+        of_storage(mega(step.write_rate)),
+        step.latency.map_or_else(|| "-".to_owned(), time),
+        of_storage(units::count(step.most_iops.round())),
     )
+}
+
+/// Megabytes of a rate in bytes.
+fn mega(rate: f64) -> String {
+    units::count((rate / 1e5).round() / 10.0)
 }
 
 fn time(seconds: f64) -> String {
@@ -96,7 +105,8 @@ fn chain(step: &Estimated) -> String {
         let again = if again { "again " } else { "" };
         // `+ 0.0` makes a zero of a negative one.
         let percent = (gain * 100.0).round() + 0.0;
-        format!("twice {doubled}: {percent:+.0}% IOPS, then {again}{}", describe(limited))
+        let what = if step.network_rate.is_some() { "throughput" } else { "IOPS" };
+        format!("twice {doubled}: {percent:+.0}% {what}, then {again}{}", describe(limited))
     }));
     out.join("\n")
 }

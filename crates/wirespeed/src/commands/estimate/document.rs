@@ -24,6 +24,7 @@ pub fn estimated(solved: &Told, matters: &[Sensitivity]) -> Estimated {
         iops: of.iops,
         read_rate: read.bytes,
         write_rate: write.bytes,
+        network_rate: None,
         latency: of.latency(),
         least_iops: of.bounds.low,
         most_iops: of.bounds.high,

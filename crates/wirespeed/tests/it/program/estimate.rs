@@ -217,6 +217,23 @@ fn a_review_says_that_it_was_estimated_and_tells_means_alone() {
     }
 }
 
+/// A stream's jobs are no I/Os: what it delivers is told in bytes, as the review of the record does.
+#[test]
+fn a_network_load_is_told_in_bytes() {
+    let bench = Bench::new(include_str!("../../../../../scenarios/lab5-network.toml"));
+    let text = bench.run(&["estimate", "s.toml", "--step", "1", "--out", "e.wsr"]).stdout;
+    let told = text.lines().find_map(|line| line.trim().strip_prefix("network: "));
+    let told = told.and_then(|line| line.strip_suffix(" MB/s")).expect("its throughput");
+    let told: f64 = told.replace(',', "").parse().expect("a number");
+    assert!(!text.contains("% IOPS"), "{text}");
+    let review = bench.run(&["review", "e.wsr", "--format", "json"]).stdout;
+    let review: Value = serde_json::from_str(&review).expect("JSON");
+    let directions = review["steps"][0]["network"][0]["directions"].as_array().expect("both");
+    let rate = |way: &Value| way["received"]["bytes_per_s"].as_f64().expect("a rate");
+    let received: f64 = directions.iter().map(rate).sum();
+    assert!((told * 1e6 / received - 1.0).abs() < 0.01, "{told} and {received}");
+}
+
 #[test]
 fn a_goal_on_a_percentile_is_undecided_and_one_on_a_mean_is_judged() {
     let goal = |point: &str| {
