@@ -216,6 +216,9 @@ impl Coming {
 }
 
 /// Per spot: half the variability of arrivals plus half that of service; then the same as closed loads see it.
+///
+/// Sharing lets no I/O wait behind a long one. What waits at one server is work: that the loads' times differ is in it already.
+/// For closed loads links in a row carry as much as with random times, but for what does not meet there.
 fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, Vec<f64>) {
     let mut visits = vec![Visits::default(); lumped.spots.len()];
     for (number, load) in lumped.loads.iter().enumerate() {
@@ -258,9 +261,7 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
         let arrives = of.arrives(busy).clamp(0.0, VARIABLE_MOST);
         let returning = of.returning(lumped.spots[spot].kind.queue_servers(), busy);
         let share = match lumped.spots[spot].kind {
-            // Sharing lets no I/O wait behind a long one.
             SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
-            // What waits at one server is work: that the loads' times differ is in it already.
             _ if lumped.spots[spot].kind.is_one_server() && of.means > 0.0 => {
                 let even = of.first * of.first / of.all / of.means;
                 let share = (of.second / of.means + (arrives - 1.0) * even) / 2.0;
@@ -277,7 +278,6 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, 
     let spaced = spacing::spaced(lumped, random, &served);
     let closed = |spot: usize| match lumped.spots[spot].kind {
         SiteKind::Queue(servers) if servers > 1.0 => share(spot),
-        // Links in a row carry as much as with random times, but for what does not meet there.
         SiteKind::Link(_) => share(spot).max(1.0 - spaced[spot]),
         SiteKind::Queue(_) | SiteKind::Sorted(_) if visits[spot].all > 0.0 => {
             let arrives = visits[spot].arrives(sums.utilization(lumped, spot)).clamp(0.0, 1.0);
