@@ -124,7 +124,7 @@ mod tests {
         (0..1000).any(|_| {
             let found = is_so();
             if !found {
-                std::thread::sleep(std::time::Duration::from_millis(10));
+                clock::sleep_until(clock::now().plus(clock::Ns::millis(10)));
             }
             found
         })
