@@ -335,7 +335,9 @@ impl VolumeSite<'_> {
                 let chances = self.cached.coalesced(self.usage, load, dirty.room());
                 if self.cached.are_written_unlike() {
                     draft.note(format!(
-                        "{}: it shares the room for dirty data with volumes that are written in other ways; all dirty data is                          taken to be of one age, so where one volume's disks keep up and another's do not it is not                          determined how much of the room each has",
+                        "{}: it shares the room for dirty data with volumes that are written in other ways; all dirty data is \
+                         taken to be of one age, so where one volume's disks keep up and another's do not it is not \
+                         determined how much of the room each has",
                         self.name
                     ));
                 }

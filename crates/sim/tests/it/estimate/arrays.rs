@@ -352,7 +352,10 @@ fn unlike_volumes_behind_one_write_cache_are_told_of() {
              [workload.w]\nblock = \"4KiB\"\nrandom = 100\nread = 50\nrate = 500\n[workload.s]\n{second}\n[plan]\n\
              load = [{{ workload = \"w\", on = \"h1\" }}, {{ workload = \"s\", on = \"h2\" }}]\nmeasure = \"1s\"\n"
         );
-        plant_of(lab).notes.iter().any(|note| note.text.contains("taken to be of one age"))
+        plant_of(lab)
+            .notes
+            .iter()
+            .any(|note| note.text.contains("all dirty data is taken to be of one age, so"))
     };
     assert!(told("block = \"4KiB\"\nrandom = 100\nread = 50\nrate = 100\nworking_set = \"1GB\""));
     assert!(!told("block = \"4KiB\"\nrandom = 100\nread = 50\nrate = 500"));
